@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any, cast
 
 from agent.host.port import Host
 from agent.redaction import register, register_document, register_name, register_words
@@ -33,7 +33,7 @@ class Target:
         return target
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> Kind[Any]:
         return kind_named(self.key.kind)
 
     def observe(self, host: Host) -> State | None:

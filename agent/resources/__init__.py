@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from typing import Any
 
 from agent.resources.kind import Kind
 
@@ -16,11 +17,11 @@ class UnknownKind(LookupError):
 
 
 @cache
-def kind_named(name: str) -> Kind:
+def kind_named(name: str) -> Kind[Any]:
     """Raises UnknownKind."""
     module = f"agent.resources.{name}"
     try:
-        kind: Kind = import_module(module).KIND
+        kind: Kind[Any] = import_module(module).KIND
     except (ModuleNotFoundError, AttributeError) as fault:
         if isinstance(fault, ModuleNotFoundError) and fault.name != module:
             raise

@@ -20,7 +20,7 @@ from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.resources.kind import CannotBeSo, Kept, Kind, State, Value
 from agent.resources.own_folder import own_folder
 from agent.resources.sealing import sealed, unsealed
-from agent.spec import Artifact, Protection, Signer, Unpacking, Want
+from agent.spec import Artifact, Protection, Signer, Unpacking
 from agent.spec.artifact import SIZE_LIMIT
 
 _NAMED = 5
@@ -28,11 +28,10 @@ _SIZE_LIMIT = "size_limit"
 """In a source: of what is fetched from there."""
 
 
-class ArtifactResource(Kind):
+class ArtifactResource(Kind[Artifact]):
     firm = frozenset({"source", "place", "digest", "signer", "files"})
 
-    def wanted(self, want: Want) -> State:
-        assert isinstance(want, Artifact)
+    def wanted(self, want: Artifact) -> State:
         origin = {"url" if "://" in want.source else "path": want.source}
         signer = want.signer or Signer()
         wanted: dict[str, Value] = {
@@ -64,8 +63,7 @@ class ArtifactResource(Kind):
             return f"{told}, up to {in_bytes(limit)}" if isinstance(limit, int) else told
         return ", ".join(f"{name} {each}" for name, each in value.items() if each)
 
-    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it is written anew
-        assert isinstance(want, Artifact)
+    def apply(self, host: Host, want: Artifact, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it is written anew
         assert want.files is not None, "what is in it is known before a run begins"
         _Note(host, want.name).write(self.wanted(want))
 

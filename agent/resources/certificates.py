@@ -18,7 +18,7 @@ kubelet.key, which it makes for itself, the next kubelet would go on with the ol
 _NEW = "new_files"
 
 
-class CertificatesResource(Kind):
+class CertificatesResource(Kind[Want]):
     firm = frozenset()
     comes_later = True
 

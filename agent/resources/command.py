@@ -17,7 +17,7 @@ from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.resources.kind import CannotBeSo, Kept, Kind, NotWell, State, Value
 from agent.resources.own_folder import own_folder
 from agent.resources.trees import remove_leftovers
-from agent.spec import Command, Shell, Want
+from agent.spec import Command, Shell
 
 _FOLDER = "commands"
 _SUFFIXES = {Shell.CMD: ".cmd", Shell.POWERSHELL: ".ps1"}
@@ -29,11 +29,10 @@ REQUESTS = (1001, *_AGAIN_AT_NEXT_BOOT)
 """Those that ask cloudbase-init for something."""
 
 
-class CommandResource(Kind):
+class CommandResource(Kind[Command]):
     firm = frozenset({"script", "shell", "exit_code"})
 
-    def wanted(self, want: Want) -> State:
-        assert isinstance(want, Command)
+    def wanted(self, want: Command) -> State:
         wanted: dict[str, Value] = {"script": want.script.sha256, "shell": want.shell.value}
         return wanted if want.may_fail else {**wanted, "exit_code": 0}
 
@@ -54,8 +53,7 @@ class CommandResource(Kind):
     def shown(self, field: str, value: Value, manner: State) -> str:
         return f"{value}"[:12] if field == "script" else super().shown(field, value, manner)
 
-    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it is run anew
-        assert isinstance(want, Command)
+    def apply(self, host: Host, want: Command, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it is run anew
         files = _Files(host, want.name)
         files.make_folders()
         script = files.script(want.shell)

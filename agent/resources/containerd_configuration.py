@@ -13,7 +13,6 @@ from agent.host.port import Host
 from agent.host.protection import PROGRAM_FILE
 from agent.resources import containerd_toml as toml
 from agent.resources.kind import CannotBeSo, Kept, Kind, State, Value
-from agent.spec import Want
 from agent.spec.containerd_configuration import ContainerdConfiguration
 
 _LARGEST = 1 << 20
@@ -29,11 +28,10 @@ _FOLDERS = frozenset({toml.CNI_PROGRAMS, toml.CNI_CONFIGURATIONS, toml.REGISTRIE
 _SETTINGS = frozenset({*_FOLDERS, toml.SANDBOX_IMAGE, toml.ADDRESS, toml.SYSTEMD_CGROUP})
 
 
-class ContainerdConfigurationResource(Kind):
+class ContainerdConfigurationResource(Kind[ContainerdConfiguration]):
     firm = _SETTINGS
 
-    def wanted(self, want: Want) -> State:
-        assert isinstance(want, ContainerdConfiguration)
+    def wanted(self, want: ContainerdConfiguration) -> State:
         said = {
             toml.CNI_PROGRAMS: want.cni_programs,
             toml.CNI_CONFIGURATIONS: want.cni_configurations,
@@ -44,8 +42,7 @@ class ContainerdConfigurationResource(Kind):
         none: dict[str, Value] = {toml.SYSTEMD_CGROUP: None} if want.without_systemd_cgroup else {}
         return {name: value for name, value in said.items() if value} | none
 
-    def manner(self, want: Want) -> State:
-        assert isinstance(want, ContainerdConfiguration)
+    def manner(self, want: ContainerdConfiguration) -> State:
         return {"version": want.version, "settings": list(self.wanted(want))}
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:
@@ -67,14 +64,12 @@ class ContainerdConfigurationResource(Kind):
             return PureWindowsPath(str(wanted)) == PureWindowsPath(found)
         return wanted == found
 
-    def obstacle(self, want: Want, found: State | None) -> str | None:
-        assert isinstance(want, ContainerdConfiguration)
+    def obstacle(self, want: ContainerdConfiguration, found: State | None) -> str | None:
         if found is not None and _FAULT in found:
             return f"{want.path} cannot be edited: {found[_FAULT]}; put it right, or move it away"
         return None
 
-    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - what was there is in the state
-        assert isinstance(want, ContainerdConfiguration)
+    def apply(self, host: Host, want: ContainerdConfiguration, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - what was there is in the state
         try:
             text = f"version = {want.version}\n" if found is None else _text(host, want.path) or ""
         except toml.NotReadable as fault:

@@ -12,7 +12,7 @@ from agent.resources.trees import is_file
 from agent.spec import Want
 
 
-class CredentialsResource(Kind):
+class CredentialsResource(Kind[Want]):
     firm = frozenset()
     comes_later = True
 

@@ -7,7 +7,6 @@ from contextlib import suppress
 from agent.host.errors import NotFound, NotInstalled
 from agent.host.port import Host
 from agent.resources.kind import Kept, Kind, NotWell, State
-from agent.spec import Want
 from agent.spec.defender_exclusion import DefenderExclusion
 
 _KEPT_BY_WINDOWS = r"SOFTWARE\Microsoft\Windows Defender\Exclusions"
@@ -17,11 +16,10 @@ _NOBODY_LOOKS: State = {"excluded": False}
 """Where there is no Defender."""
 
 
-class DefenderExclusionResource(Kind):
+class DefenderExclusionResource(Kind[DefenderExclusion]):
     firm = frozenset({"excluded"})
 
-    def wanted(self, want: Want) -> State:
-        assert isinstance(want, DefenderExclusion)
+    def wanted(self, want: DefenderExclusion) -> State:  # noqa: ARG002 - of all alike
         return dict(_EXCLUDED)
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - it has one field
@@ -35,13 +33,12 @@ class DefenderExclusionResource(Kind):
     def registry_keys(self, name: str) -> tuple[str, ...]:
         return (rf"{_KEPT_BY_WINDOWS}\{_KEYS[name.partition(' ')[0]]}",)
 
-    def obstacle(self, want: Want, found: State | None) -> str | None:
+    def obstacle(self, want: DefenderExclusion, found: State | None) -> str | None:
         if found == _NOBODY_LOOKS:
             return f"this Windows has no Microsoft Defender to exclude {want.key.name} from; leave it out"
         return None
 
-    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it was none
-        assert isinstance(want, DefenderExclusion)
+    def apply(self, host: Host, want: DefenderExclusion, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it was none
         self._exclude(host, want.key.name)
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002

@@ -15,7 +15,7 @@ from agent.host.protection import granted_to_others
 from agent.host.sddl import FILE_EXECUTE, FILE_READ, SecurityDescriptor
 from agent.resources import descriptors, trees
 from agent.resources.kind import Kept, Kind, State, Value
-from agent.spec import Directory, Protection, Want
+from agent.spec import Directory, Protection
 
 _MOST_EXPOSED = 20_000
 """Each stands in the journal. Of what nobody else can change there may be any number."""
@@ -33,11 +33,10 @@ _OPEN = "open_to_users"
 put one of his own in its place, with all that the kubelet reads."""
 
 
-class DirectoryResource(Kind):
+class DirectoryResource(Kind[Directory]):
     firm = frozenset({"type"})
 
-    def wanted(self, want: Want) -> State:
-        assert isinstance(want, Directory)
+    def wanted(self, want: Directory) -> State:
         wanted: dict[str, Value] = {"type": FileKind.DIRECTORY.value}
         if want.shared:
             wanted[_OPEN] = ""
@@ -49,8 +48,7 @@ class DirectoryResource(Kind):
                 wanted[APART] = list(want.apart)
         return wanted
 
-    def manner(self, want: Want) -> State:
-        assert isinstance(want, Directory)
+    def manner(self, want: Directory) -> State:
         said = {"belongs_to_node": want.belongs_to_node, "shared": want.shared}
         return {name: True for name, is_so in said.items() if is_so}
 
@@ -97,8 +95,7 @@ class DirectoryResource(Kind):
             return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if names[5:] else "") or "nothing"
         return super().shown(field, value, manner)
 
-    def obstacle(self, want: Want, found: State | None) -> str | None:
-        assert isinstance(want, Directory)
+    def obstacle(self, want: Directory, found: State | None) -> str | None:
         if found is not None and found["type"] != FileKind.DIRECTORY.value:
             return f"{want.path} is a {found['type']}, where a folder is to be; move it away"
         if found is not None and any(
@@ -107,8 +104,7 @@ class DirectoryResource(Kind):
             return f"{want.path} holds over {_MOST_EXPOSED} files that are open to users; give another folder"
         return None
 
-    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it has no content
-        assert isinstance(want, Directory)
+    def apply(self, host: Host, want: Directory, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it has no content
         descriptor = descriptors.OF_DIRECTORY[want.protection]
         if found is None:
             host.files.make_directory(want.path, descriptor)

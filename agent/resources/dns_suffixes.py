@@ -9,7 +9,6 @@ from typing import cast
 from agent.host.errors import NotFound, ServiceCannotAccept, ServiceNotRunning
 from agent.host.port import Host, RegistryKind, RegistryValue
 from agent.resources.kind import Kept, Kind, State, Value
-from agent.spec import Want
 from agent.spec.dns_suffixes import DnsSuffixes
 
 _KEY = r"SYSTEM\CurrentControlSet\Services\Tcpip\Parameters"
@@ -18,11 +17,10 @@ _NAME = "SearchList"
 _RESOLVER = "Dnscache"
 
 
-class DnsSuffixesResource(Kind):
+class DnsSuffixesResource(Kind[DnsSuffixes]):
     firm = frozenset({"suffixes"})
 
-    def wanted(self, want: Want) -> State:
-        assert isinstance(want, DnsSuffixes)
+    def wanted(self, want: DnsSuffixes) -> State:
         return {"suffixes": list(want.suffixes)}
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - there is one
@@ -38,7 +36,7 @@ class DnsSuffixesResource(Kind):
     def shown(self, field: str, value: Value, manner: State) -> str:
         return ", ".join(map(str, value)) if isinstance(value, list) else super().shown(field, value, manner)
 
-    def obstacle(self, want: Want, found: State | None) -> str | None:  # noqa: ARG002 - whatever is wanted
+    def obstacle(self, want: DnsSuffixes, found: State | None) -> str | None:  # noqa: ARG002 - whatever is wanted
         if found is not None and found.get("by_policy"):
             return f"a group policy says the DNS suffixes ({found['by_policy']}), and counts; change it there"
         return None
@@ -46,8 +44,7 @@ class DnsSuffixesResource(Kind):
     def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - there is one
         return (_KEY,)
 
-    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - set whatever it was
-        assert isinstance(want, DnsSuffixes)
+    def apply(self, host: Host, want: DnsSuffixes, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - set whatever it was
         _store(host, ",".join(want.suffixes))
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002

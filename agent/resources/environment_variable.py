@@ -9,22 +9,20 @@ from agent.host.port import Host, RegistryKind
 from agent.host.variables import KEY
 from agent.resources.kind import Kept, Kind, State, Value, holds_secret, veiled
 from agent.secret_names import is_path, is_secret_name
-from agent.spec import EnvironmentVariable, Want
+from agent.spec import EnvironmentVariable
 
 _ABSENT: State = {"value": None}
 """As it is wanted, and as it is found then. One that is no text has a type."""
 _UNLESS_A_PATH = "unless a path"  # of TLS_KEY and its like, each a key or its file
 
 
-class EnvironmentVariableResource(Kind):
+class EnvironmentVariableResource(Kind[EnvironmentVariable]):
     firm = frozenset({"value"})
 
-    def wanted(self, want: Want) -> State:
-        assert isinstance(want, EnvironmentVariable)
+    def wanted(self, want: EnvironmentVariable) -> State:
         return {"value": want.value}
 
-    def manner(self, want: Want) -> State:
-        assert isinstance(want, EnvironmentVariable)
+    def manner(self, want: EnvironmentVariable) -> State:
         if want.secret or is_secret_name(want.name, "C:\\"):
             return {"secret": True}
         return {"secret": _UNLESS_A_PATH} if is_secret_name(want.name) else {}
@@ -41,8 +39,7 @@ class EnvironmentVariableResource(Kind):
             return dict(_ABSENT) if wanted == _ABSENT else None
         return {"value": host.environment.get(name), "type": kind.name}
 
-    def obstacle(self, want: Want, found: State | None) -> str | None:
-        assert isinstance(want, EnvironmentVariable)
+    def obstacle(self, want: EnvironmentVariable, found: State | None) -> str | None:
         if found is not None and found["value"] is None and found != _ABSENT:
             return f"variable {want.name} is no text in the registry ({found['type']}); remove it"
         return None
@@ -50,8 +47,7 @@ class EnvironmentVariableResource(Kind):
     def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - all lie there
         return (KEY,)
 
-    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - set whatever it was
-        assert isinstance(want, EnvironmentVariable)
+    def apply(self, host: Host, want: EnvironmentVariable, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - set whatever it was
         if want.value is not None:
             host.environment.set(want.name, want.value)
         else:

@@ -9,14 +9,13 @@ from agent.host.errors import NotFound
 from agent.host.event_sources import MESSAGE_FILE, source_key
 from agent.host.port import Host
 from agent.resources.kind import Kept, Kind, State
-from agent.spec import EventSource, Want
+from agent.spec import EventSource
 
 
-class EventSourceResource(Kind):
+class EventSourceResource(Kind[EventSource]):
     firm = frozenset({"message_file"})
 
-    def wanted(self, want: Want) -> State:
-        assert isinstance(want, EventSource)
+    def wanted(self, want: EventSource) -> State:
         return {"message_file": str(want.message_file)}
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - it has one field
@@ -29,8 +28,7 @@ class EventSourceResource(Kind):
     def registry_keys(self, name: str) -> tuple[str, ...]:
         return (source_key(name),)
 
-    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - set whatever it was
-        assert isinstance(want, EventSource)
+    def apply(self, host: Host, want: EventSource, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - set whatever it was
         host.events.register(want.name, want.message_file)
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002

@@ -13,21 +13,19 @@ from agent.host.sddl import SecurityDescriptor
 from agent.resources import descriptors
 from agent.resources.kind import Kept, Kind, NotWell, State, Value
 from agent.resources.trees import are_on_one_drive, is_file, remove_leftovers
-from agent.spec import File, Lying, Want
+from agent.spec import File, Lying
 
 
-class FileResource(Kind):
+class FileResource(Kind[File]):
     firm = frozenset({"type", "sha256"})
 
-    def wanted(self, want: Want) -> State:
-        assert isinstance(want, File)
+    def wanted(self, want: File) -> State:
         wanted = {"type": FileKind.FILE.value, "descriptor": descriptors.text(_descriptor(want))}
         if want.content is not None:
             wanted["sha256"] = want.content.sha256
         return wanted
 
-    def manner(self, want: Want) -> State:
-        assert isinstance(want, File)
+    def manner(self, want: File) -> State:
         manner: dict[str, Value] = {} if want.until is None else {"until": str(want.until)}
         return manner if want.content is None else {**manner, "sha256": want.content.sha256}
 
@@ -55,8 +53,7 @@ class FileResource(Kind):
     def shown(self, field: str, value: Value, manner: State) -> str:
         return f"{value}"[:12] if field == "sha256" else super().shown(field, value, manner)
 
-    def obstacle(self, want: Want, found: State | None) -> str | None:
-        assert isinstance(want, File)
+    def obstacle(self, want: File, found: State | None) -> str | None:
         if found is None:
             missing = want.content is None
             return f"{want.path} has to be there already, and is not; put it there first" if missing else None
@@ -77,8 +74,7 @@ class FileResource(Kind):
             if not kept.take(str(content), path):
                 raise
 
-    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:
-        assert isinstance(want, File)
+    def apply(self, host: Host, want: File, found: State | None, kept: Kept) -> None:
         descriptor = _descriptor(want)
         content = want.content
         if content is None or (found is not None and found["sha256"] == content.sha256):

@@ -9,7 +9,6 @@ from agent.host import firewall_lists
 from agent.host.errors import NotFound
 from agent.host.port import FirewallRuleDefinition, Host
 from agent.resources.kind import Kept, Kind, State, Value
-from agent.spec import Want
 from agent.spec.firewall_rule import FirewallRule
 
 GROUP = "wmcb"
@@ -24,11 +23,10 @@ _NEVER_CHANGED = ("protocol", "program", "service")
 _ALIKE = "alike"
 
 
-class FirewallRuleResource(Kind):
+class FirewallRuleResource(Kind[FirewallRule]):
     firm = frozenset(FirewallRuleDefinition.__match_args__) - {"name", "description"}
 
-    def wanted(self, want: Want) -> State:
-        assert isinstance(want, FirewallRule)
+    def wanted(self, want: FirewallRule) -> State:
         return _state(
             FirewallRuleDefinition(
                 want.name,
@@ -64,8 +62,7 @@ class FirewallRuleResource(Kind):
     def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - all are kept in one
         return (_KEPT_BY_WINDOWS,)
 
-    def obstacle(self, want: Want, found: State | None) -> str | None:
-        assert isinstance(want, FirewallRule)
+    def obstacle(self, want: FirewallRule, found: State | None) -> str | None:
         if found is None or found["group"] == GROUP:
             return None
         what = f"firewall rule {want.name} is there and not wmcb's (group {found['group'] or 'none'})"
@@ -79,11 +76,10 @@ class FirewallRuleResource(Kind):
                 return f"{what}, and for another {field}; choose another name, or remove it"
         return None
 
-    def manner(self, want: Want) -> State:
-        assert isinstance(want, FirewallRule)
+    def manner(self, want: FirewallRule) -> State:
         return {"takes_over": True} if want.takes_over else {}
 
-    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it has no content
+    def apply(self, host: Host, want: FirewallRule, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it has no content
         rule = _definition(want.key.name, self.wanted(want))
         if found is None:
             host.firewall.add(rule)

@@ -16,7 +16,7 @@ from agent.spec import Want
 _OF = " of "
 
 
-class ForeignEndpointResource(Kind):
+class ForeignEndpointResource(Kind[Want]):
     firm = frozenset({"stale"})
     kept_by = HNS
 

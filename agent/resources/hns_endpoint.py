@@ -12,21 +12,19 @@ from agent.host.networks import HNS, ContainerNetwork, NetworkEndpoint
 from agent.host.port import Host
 from agent.resources.hns_objects import delete_endpoint
 from agent.resources.kind import CannotBeSo, Kept, Kind, State, Value
-from agent.spec import Want
 from agent.spec.hns_endpoint import HnsEndpoint
 
 _OURS = uuid.UUID("0f1d2f7e-3f7c-4a35-8f2b-5f0f6c4f0b77")
 """Out of this and its name comes the id of an endpoint that is made here: so it is known for ours."""
 
 
-class HnsEndpointResource(Kind):
+class HnsEndpointResource(Kind[HnsEndpoint]):
     firm = frozenset({"network", "address"})
     kept_by = HNS
     is_routing = True
     """It is an adapter of the machine's."""
 
-    def wanted(self, want: Want) -> State:
-        assert isinstance(want, HnsEndpoint)
+    def wanted(self, want: HnsEndpoint) -> State:
         wanted: dict[str, Value] = {"network": want.network, "address": want.address, "attached": True}
         if want.gateway is not None:
             wanted["gateway"] = want.gateway
@@ -57,8 +55,7 @@ class HnsEndpointResource(Kind):
             return _mac(wanted) == _mac(found)
         return wanted == found
 
-    def obstacle(self, want: Want, found: State | None) -> str | None:
-        assert isinstance(want, HnsEndpoint)
+    def obstacle(self, want: HnsEndpoint, found: State | None) -> str | None:
         if found is None or found["id"] == _own_id(want.name) or not found["attached"]:
             return None  # to which nothing is attached is nobody's: a start of Windows has left it
         if self._is_so(self.wanted(want), found):
@@ -68,8 +65,7 @@ class HnsEndpointResource(Kind):
             f" ({found['address']} in {found['network']}); delete it, or use another name"
         )
 
-    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - no content
-        assert isinstance(want, HnsEndpoint)
+    def apply(self, host: Host, want: HnsEndpoint, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - no content
         _make_anew(host, want.name, self.wanted(want))
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002

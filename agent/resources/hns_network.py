@@ -15,7 +15,6 @@ from agent.host.networks import HNS, ContainerNetwork, NetworkPolicy, Route, Sub
 from agent.host.port import Host
 from agent.resources.hns_objects import delete_network, delete_what_leads_nowhere
 from agent.resources.kind import CannotBeSo, Kept, Kind, NotWell, State, Value
-from agent.spec import Want
 from agent.spec.hns_network import HnsNetwork, NetworkType
 
 _OURS = uuid.UUID("6ab7d6ac-7d2b-4a3e-9d53-7c0a3f1e5b10")
@@ -30,14 +29,13 @@ _BACK_WITHIN_SECONDS = 60.0
 _PAUSE_SECONDS = 0.1
 
 
-class HnsNetworkResource(Kind):
+class HnsNetworkResource(Kind[HnsNetwork]):
     firm = frozenset({"type", "subnets"})
     kept_by = HNS
     is_routing = True
     """The machine's adapters change with it."""
 
-    def wanted(self, want: Want) -> State:
-        assert isinstance(want, HnsNetwork)
+    def wanted(self, want: HnsNetwork) -> State:
         wanted: dict[str, Value] = {"type": want.type.value}
         if want.subnets:  # else HNS chooses them
             wanted["subnets"] = [[each.prefix, each.gateway, each.vsid] for each in want.subnets]
@@ -47,8 +45,7 @@ class HnsNetworkResource(Kind):
             wanted["adapter"] = want.adapter
         return wanted
 
-    def manner(self, want: Want) -> State:
-        assert isinstance(want, HnsNetwork)
+    def manner(self, want: HnsNetwork) -> State:
         return {} if want.address is None else {"address": want.address}
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - all are cheap
@@ -82,8 +79,7 @@ class HnsNetworkResource(Kind):
             return ", ".join(f"{kind} {settings}" for kind, settings in value) or "none"
         return super().shown(field, value, manner)
 
-    def obstacle(self, want: Want, found: State | None) -> str | None:
-        assert isinstance(want, HnsNetwork)
+    def obstacle(self, want: HnsNetwork, found: State | None) -> str | None:
         if found is None or found["id"] == _own_id(want.name) or self._is_so(self.wanted(want), found):
             return None
         subnets = self.shown("subnets", found["subnets"], {})
@@ -92,8 +88,7 @@ class HnsNetworkResource(Kind):
             f" ({found['type']}, {subnets}); delete it, or use another name"
         )
 
-    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - no content
-        assert isinstance(want, HnsNetwork)
+    def apply(self, host: Host, want: HnsNetwork, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - no content
         if found is None or not self._is_so(self.wanted(want), found):
             _make_anew(host, want.name, _own_id(want.name), self.wanted(want), self.manner(want))
 

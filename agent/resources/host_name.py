@@ -5,14 +5,13 @@ from __future__ import annotations
 from agent.host.port import Host
 from agent.host.reboot_reasons import is_renamed, next_host_name
 from agent.resources.kind import Kept, Kind, State, Value
-from agent.spec import HostName, Want
+from agent.spec import HostName
 
 
-class HostNameResource(Kind):
+class HostNameResource(Kind[HostName]):
     firm = frozenset({"name"})
 
-    def wanted(self, want: Want) -> State:
-        assert isinstance(want, HostName)
+    def wanted(self, want: HostName) -> State:
         return {"name": want.name}
 
     def same(self, field: str, wanted: Value, found: Value) -> bool:  # noqa: ARG002 - there is one
@@ -27,8 +26,7 @@ class HostNameResource(Kind):
             return None
         return f"this machine is called {later} when it has been restarted"
 
-    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - whatever it was
-        assert isinstance(want, HostName)
+    def apply(self, host: Host, want: HostName, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - whatever it was
         host.power.rename(want.name)
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002

@@ -6,27 +6,25 @@ from agent.host.networks import HNS
 from agent.host.port import Host
 from agent.resources.hns_network import card
 from agent.resources.kind import Kept, Kind, NotWell, State
-from agent.spec import Want
 from agent.spec.ip_forwarding import IpForwarding
 
 _THERE_WITHIN_SECONDS = 15.0
 _PAUSE_SECONDS = 0.1
 
 
-class IpForwardingResource(Kind):
+class IpForwardingResource(Kind[IpForwarding]):
     firm = frozenset({"forwards"})
     kept_by = HNS
     is_routing = True
 
-    def wanted(self, want: Want) -> State:  # noqa: ARG002 - all alike
+    def wanted(self, want: IpForwarding) -> State:  # noqa: ARG002 - all alike
         return {"forwards": True}
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - there is but one
         address = _address(host, name)
         return None if address is None else {"forwards": host.routes.forwards(address)}
 
-    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - no content
-        assert isinstance(want, IpForwarding)
+    def apply(self, host: Host, want: IpForwarding, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - no content
         if (trouble := _set(host, want.interface, forwards=True)) is not None:
             raise NotWell(trouble)
 

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from agent.host.port import Host
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Value = str | int | bool | None | Sequence["Value"] | Mapping[str, "Value"]
 State = Mapping[str, Value]
+W = TypeVar("W", bound="Want")
 
 _KEY_OF_VEILS = os.urandom(32)
 
@@ -86,7 +87,7 @@ class Kept(Protocol):
         """Where this step may move a folder to; it is removed with all in it when the run is over."""
 
 
-class Kind:
+class Kind(Generic[W]):
     """One kind of resource. What most kinds have no need of has an answer here."""
 
     firm: frozenset[str]
@@ -99,7 +100,7 @@ class Kind:
     comes_later = False
     """Whether it is made by what comes after its own step, so that how it is is known at the run's end."""
 
-    def wanted(self, want: Want) -> State:
+    def wanted(self, want: W) -> State:
         """How it is to be. What is not asked for is not in it."""
         raise NotImplementedError
 
@@ -111,18 +112,18 @@ class Kind:
         """The same by name of all there are, where that takes no longer than to look at a few; else None."""
         return None
 
-    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:
+    def apply(self, host: Host, want: W, found: State | None, kept: Kept) -> None:
         """Makes it so, but for what `finish` waits for. Raises HostError, NotWell."""
         raise NotImplementedError
 
-    def finish(self, host: Host, want: Want) -> None:
+    def finish(self, host: Host, want: W) -> None:
         """Waits for what comes about by itself once it is applied. Raises HostError, NotWell."""
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:
         """Makes it as it was before, None for not there. A line about what had to be left, if anything."""
         raise NotImplementedError
 
-    def manner(self, want: Want) -> State:  # noqa: ARG002 - most have none
+    def manner(self, want: W) -> State:  # noqa: ARG002 - most have none
         """What taking it back, or ending it, needs to know, and no look at the machine tells."""
         return {}
 
@@ -165,7 +166,7 @@ class Kind:
         """
         return None
 
-    def obstacle(self, want: Want, found: State | None) -> str | None:  # noqa: ARG002 - nothing is in the way
+    def obstacle(self, want: W, found: State | None) -> str | None:  # noqa: ARG002 - nothing is in the way
         """Why it cannot be made so, in a line that says what to do."""
         return None
 
@@ -202,5 +203,5 @@ class Pausable(Protocol):
         """As it was before. A line about what did not come up; that is no reason to undo anything."""
 
 
-def pausable(kind: Kind) -> Pausable | None:
+def pausable(kind: Kind[Any]) -> Pausable | None:
     return kind if hasattr(kind, "pause") else None  # type: ignore[return-value]

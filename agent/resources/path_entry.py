@@ -7,17 +7,16 @@ from collections.abc import Iterator, Sequence
 from agent.host.port import Host, RegistryKind
 from agent.host.variables import KEY
 from agent.resources.kind import Kept, Kind, State, Value
-from agent.spec import Want
 from agent.spec.path_entry import PathEntry
 
 PATH = "Path"
 _TEXTS = (None, RegistryKind.STRING, RegistryKind.EXPANDABLE)
 
 
-class PathEntryResource(Kind):
+class PathEntryResource(Kind[PathEntry]):
     firm = frozenset({"is_there"})
 
-    def wanted(self, want: Want) -> State:  # noqa: ARG002 - which one its key tells
+    def wanted(self, want: PathEntry) -> State:  # noqa: ARG002 - which one its key tells
         return {"is_there": True}
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - all of it is cheap
@@ -30,7 +29,7 @@ class PathEntryResource(Kind):
         # As it is written, and after what: should it have to come back.
         return {"is_there": True, "entry": entries[at], "after": entries[at - 1] if at else ""}
 
-    def obstacle(self, want: Want, found: State | None) -> str | None:  # noqa: ARG002 - of all alike
+    def obstacle(self, want: PathEntry, found: State | None) -> str | None:  # noqa: ARG002 - of all alike
         if found is not None and found["is_there"] is None:
             return f"the machine's {PATH} is no text in the registry; put that right first"
         return None
@@ -38,8 +37,7 @@ class PathEntryResource(Kind):
     def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - all lie there
         return (KEY,)
 
-    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it has no content
-        assert isinstance(want, PathEntry)
+    def apply(self, host: Host, want: PathEntry, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it has no content
         if found is None:
             _put(host, str(want.folder), None)
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from agent.host.port import DefaultProxy, Host
 from agent.resources.kind import Kept, Kind, State
-from agent.spec import Want
 from agent.spec.proxy import Proxy
 
 _KEY = r"SOFTWARE\Microsoft\Windows\CurrentVersion\Internet Settings\Connections"
 """In which WinHTTP keeps it."""
 
 
-class ProxyResource(Kind):
+class ProxyResource(Kind[Proxy]):
     firm = frozenset({"server", "bypass"})
 
-    def wanted(self, want: Want) -> State:
-        assert isinstance(want, Proxy)
+    def wanted(self, want: Proxy) -> State:
         return {"server": want.server, "bypass": want.bypass}
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - there is one
@@ -25,8 +23,7 @@ class ProxyResource(Kind):
     def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - there is one
         return (_KEY,)
 
-    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - set whatever it was
-        assert isinstance(want, Proxy)
+    def apply(self, host: Host, want: Proxy, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - set whatever it was
         host.proxies.set_default(DefaultProxy(want.server, want.bypass))
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002

@@ -9,16 +9,15 @@ from agent.host.errors import HostError, NotEmpty, NotFound
 from agent.host.port import Host
 from agent.resources.kind import Kept, Kind, State
 from agent.resources.trees import of_others
-from agent.spec import Want
 from agent.spec.registry_key import ROOT, RegistryKey
 
 _THERE: State = {"is_there": True}
 
 
-class RegistryKeyResource(Kind):
+class RegistryKeyResource(Kind[RegistryKey]):
     firm = frozenset({"is_there"})
 
-    def wanted(self, want: Want) -> State:  # noqa: ARG002 - all alike
+    def wanted(self, want: RegistryKey) -> State:  # noqa: ARG002 - all alike
         return dict(_THERE)
 
     def is_content(self, manner: State) -> bool:  # noqa: ARG002 - all alike
@@ -34,8 +33,7 @@ class RegistryKeyResource(Kind):
     def registry_keys(self, name: str) -> tuple[str, ...]:
         return (_path(name),)
 
-    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it has no content
-        assert isinstance(want, RegistryKey)
+    def apply(self, host: Host, want: RegistryKey, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it has no content
         host.registry.make_key(want.path)
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002

@@ -11,7 +11,6 @@ from agent.host.port import Host, RegistryKind
 from agent.host.port import RegistryValue as Stored
 from agent.resources.kind import Kept, Kind, State, Value, holds_secret, veiled
 from agent.secret_names import is_secret_name
-from agent.spec import Want
 from agent.spec.registry_value import RegistryType, RegistryValue, place_of
 
 _ABSENT: State = {"type": None}
@@ -20,15 +19,13 @@ _NONE = "REG_NONE"
 """Nobody asks for it, but it may have been there."""
 
 
-class RegistryValueResource(Kind):
+class RegistryValueResource(Kind[RegistryValue]):
     firm = frozenset({"type", "data"})
 
-    def wanted(self, want: Want) -> State:
-        assert isinstance(want, RegistryValue)
+    def wanted(self, want: RegistryValue) -> State:
         return dict(_ABSENT) if want.type is None else _state(_to_be_stored(want))
 
-    def manner(self, want: Want) -> State:
-        assert isinstance(want, RegistryValue)
+    def manner(self, want: RegistryValue) -> State:
         is_number = want.type in (RegistryType.NUMBER, RegistryType.LONG_NUMBER)
         return {"secret": True} if want.secret or (not is_number and is_secret_name(want.name)) else {}
 
@@ -48,8 +45,7 @@ class RegistryValueResource(Kind):
     def registry_keys(self, name: str) -> tuple[str, ...]:
         return (place_of(name)[0],)
 
-    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - set whatever it was
-        assert isinstance(want, RegistryValue)
+    def apply(self, host: Host, want: RegistryValue, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - set whatever it was
         if want.type is None:
             _remove(host, want.path, want.name)
         else:

@@ -10,7 +10,6 @@ from agent.host.networks import HNS
 from agent.host.networks import Route as HostRoute
 from agent.host.port import Host
 from agent.resources.kind import Kept, Kind, State, Value
-from agent.spec import Want
 from agent.spec.route import Route
 
 _OVER = " over "
@@ -18,14 +17,13 @@ _METRIC = 256
 """What Windows' own tools give a route that is to have none."""
 
 
-class RouteResource(Kind):
+class RouteResource(Kind[Route]):
     firm = frozenset({"active", "persistent"})
     kept_by = HNS
     """A switch that it puts on an adapter takes the adapter's routes away."""
     is_routing = True
 
-    def wanted(self, want: Want) -> State:
-        assert isinstance(want, Route)
+    def wanted(self, want: Route) -> State:
         wanted: dict[str, Value] = {"active": True, "persistent": want.persistent}
         if want.metric is not None:
             wanted["metric"] = want.metric
@@ -46,8 +44,7 @@ class RouteResource(Kind):
     def observe_all(self, host: Host) -> Mapping[str, State]:
         return {f"{each.destination}{_OVER}{each.gateway}": _state(each) for each in host.routes.list()}
 
-    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - made anew
-        assert isinstance(want, Route)
+    def apply(self, host: Host, want: Route, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - made anew
         if found is not None:
             _remove(host, want.key.name)
         _make(host, want.key.name, {**(found or {}), **self.wanted(want)})

@@ -23,7 +23,7 @@ from agent.resources import service_state
 from agent.resources.kind import CannotBeSo, Kept, Kind, NotWell, State, Value, veiled
 from agent.resources.stopping import ask_to_stop, end, running_by_need
 from agent.resources.trees import is_file
-from agent.spec import Service, Want
+from agent.spec import Service
 
 _RECOVERY = "recovery"
 _RESTARTING_FIELDS = frozenset({"command", "account", "environment", "sid_type", "well", "makes"})
@@ -47,11 +47,10 @@ _STOP_SECONDS = 60.0
 _START_SECONDS = 60.0
 
 
-class ServiceResource(Kind):
+class ServiceResource(Kind[Service]):
     firm = frozenset({"command", "state", "well", "makes"})
 
-    def wanted(self, want: Want) -> State:
-        assert isinstance(want, Service)
+    def wanted(self, want: Service) -> State:
         wanted = service_state.of_definition(service_state.definition(want))
         if want.preshutdown_seconds is None:
             del wanted["preshutdown_milliseconds"]
@@ -64,8 +63,7 @@ class ServiceResource(Kind):
                 wanted["makes"] = str(want.makes)
         return wanted
 
-    def manner(self, want: Want) -> State:
-        assert isinstance(want, Service)
+    def manner(self, want: Service) -> State:
         # Whole milliseconds: a state has no fractions.
         manner: dict[str, Value] = {"stop_within_milliseconds": int(want.stop_within_seconds * 1000)}
         if want.restarts_with:
@@ -115,8 +113,7 @@ class ServiceResource(Kind):
             return f"{_place(int(wanted[0]), str(wanted[1]))} does not answer {_WELL}"
         return super().lacking(field, wanted, manner)
 
-    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it has no content
-        assert isinstance(want, Service)
+    def apply(self, host: Host, want: Service, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it has no content
         definition = service_state.definition(want)
         if found is None:
             host.services.create(definition)
@@ -129,14 +126,13 @@ class ServiceResource(Kind):
         with _log_told(host, want):
             _start(host, want.name)
 
-    def finish(self, host: Host, want: Want) -> None:
-        assert isinstance(want, Service)
+    def finish(self, host: Host, want: Service) -> None:
         if want.running:
             with _log_told(host, want):
                 host.services.wait(want.name, ServiceState.RUNNING, want.start_within_seconds)
                 _wait_until_well(host, want)
 
-    def _is_registered_so(self, want: Want, found: State) -> bool:
+    def _is_registered_so(self, want: Service, found: State) -> bool:
         registration = (item for item in self.wanted(want).items() if item[0] not in _OF_ITS_RUN)
         return all(self.same(field, value, found.get(field)) for field, value in registration)
 

@@ -19,7 +19,7 @@ _UP = (ServiceState.RUNNING, ServiceState.START_PENDING)
 _BY_ITSELF = (StartType.AUTOMATIC.name, StartType.DELAYED.name)
 
 
-class TimeServiceResource(Kind):
+class TimeServiceResource(Kind[Want]):
     firm = frozenset({"start", "runs"})
 
     def wanted(self, want: Want) -> State:  # noqa: ARG002 - there is one

@@ -9,18 +9,16 @@ from agent.certificates import load_der, printable_name
 from agent.host.errors import NotFound
 from agent.host.port import ROOT_CERTIFICATES, Host
 from agent.resources.kind import Kept, Kind, NotWell, State, Value
-from agent.spec import Want
 from agent.spec.trusted_certificate import TrustedCertificate
 
 _CERTIFICATE = "certificate"
 """The whole of it, in base64: a kilobyte or two, and so it can come back when somebody has removed it."""
 
 
-class TrustedCertificateResource(Kind):
+class TrustedCertificateResource(Kind[TrustedCertificate]):
     firm = frozenset({_CERTIFICATE})
 
-    def wanted(self, want: Want) -> State:
-        assert isinstance(want, TrustedCertificate)
+    def wanted(self, want: TrustedCertificate) -> State:
         return _state(want.encoded)
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - it has one field
@@ -36,8 +34,7 @@ class TrustedCertificateResource(Kind):
     def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - all lie there
         return (ROOT_CERTIFICATES,)
 
-    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it was none
-        assert isinstance(want, TrustedCertificate)
+    def apply(self, host: Host, want: TrustedCertificate, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it was none
         _add(host, want.encoded)
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002

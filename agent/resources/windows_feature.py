@@ -7,7 +7,6 @@ from contextlib import suppress
 from agent.host.errors import HostError
 from agent.host.port import FeatureState, Host
 from agent.resources.kind import Kept, Kind, State
-from agent.spec import Want
 from agent.spec.windows_feature import WindowsFeature
 
 TAKEN_BACK = "taken_back"
@@ -22,11 +21,10 @@ _AFTER_RESTART = {
 }
 
 
-class WindowsFeatureResource(Kind):
+class WindowsFeatureResource(Kind[WindowsFeature]):
     firm = frozenset({_FIELD})
 
-    def wanted(self, want: Want) -> State:
-        assert isinstance(want, WindowsFeature)
+    def wanted(self, want: WindowsFeature) -> State:  # noqa: ARG002 - of all alike
         return {_FIELD: _ON}
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - it has one field
@@ -42,14 +40,12 @@ class WindowsFeatureResource(Kind):
                 )
         return None
 
-    def obstacle(self, want: Want, found: State | None) -> str | None:
-        assert isinstance(want, WindowsFeature)
+    def obstacle(self, want: WindowsFeature, found: State | None) -> str | None:
         if found is None:
             return f"this Windows has no feature {want.name}; mind its spelling, and which edition has it"
         return None
 
-    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - whatever it was
-        assert isinstance(want, WindowsFeature)
+    def apply(self, host: Host, want: WindowsFeature, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - whatever it was
         host.features.enable(want.name, with_parents=want.with_parents)
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
