@@ -13,18 +13,8 @@ NO_PROGRAM = "put it there first, or name the one that is there"
 
 _LONGEST_NAME = 256
 
-_FIELDS = (
-    "command",
-    "display_name",
-    "description",
-    "start",
-    "dependencies",
-    "account",
-    "recovery",
-    "environment",
-    "preshutdown_milliseconds",
-    "sid_type",
-)
+_FIELDS = ServiceDefinition.__match_args__[1:]
+"""All but the name."""
 
 
 def check_service_name(action: str, name: str) -> None:

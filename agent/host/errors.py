@@ -209,80 +209,73 @@ class SignerRevoked(BadSignature):
     meaning = "its signer's certificate is not to be trusted any more"
 
 
-_BY_CODE: dict[int, type[HostError]] = {
-    winerror.ERROR_INVALID_FUNCTION: Unsupported,
-    winerror.ERROR_FILE_NOT_FOUND: NotFound,
-    winerror.ERROR_PATH_NOT_FOUND: NotFound,
-    winerror.ERROR_ACCESS_DENIED: AccessDenied,
-    winerror.ERROR_SHARING_VIOLATION: InUse,
-    winerror.ERROR_LOCK_VIOLATION: InUse,
-    winerror.ERROR_HANDLE_DISK_FULL: NoSpace,
-    winerror.ERROR_NOT_SUPPORTED: Unsupported,
-    winerror.ERROR_FILE_EXISTS: AlreadyExists,
-    winerror.ERROR_INVALID_PARAMETER: HostError,  # a fault of ours: no condition of the machine
-    winerror.ERROR_DISK_FULL: NoSpace,
-    winerror.ERROR_CALL_NOT_IMPLEMENTED: Unsupported,
-    winerror.ERROR_INVALID_NAME: BadName,
-    winerror.ERROR_INVALID_LEVEL: Unsupported,  # Wine's SCM, for info levels that it lacks
-    winerror.ERROR_MOD_NOT_FOUND: Unsupported,  # a DLL that comes with a feature of Windows
-    winerror.ERROR_PROC_NOT_FOUND: Unsupported,
-    winerror.ERROR_DIR_NOT_EMPTY: NotEmpty,
-    winerror.ERROR_BAD_PATHNAME: BadName,
-    winerror.ERROR_ALREADY_EXISTS: AlreadyExists,
-    winerror.ERROR_FILENAME_EXCED_RANGE: BadName,
-    winerror.ERROR_DIRECTORY: WrongKind,  # a file where a folder was meant
-    winerror.ERROR_DELETE_PENDING: InUse,
-    winerror.ERROR_DIRECTORY_NOT_SUPPORTED: WrongKind,  # a folder where a file was meant
-    winerror.ERROR_ELEVATION_REQUIRED: AccessDenied,
-    winerror.ERROR_DEPENDENT_SERVICES_RUNNING: DependentsRunning,
-    winerror.ERROR_INVALID_SERVICE_CONTROL: ServiceCannotAccept,
-    winerror.ERROR_SERVICE_REQUEST_TIMEOUT: TimedOut,
-    winerror.ERROR_SERVICE_DATABASE_LOCKED: InUse,
-    winerror.ERROR_SERVICE_ALREADY_RUNNING: ServiceAlreadyRunning,
-    winerror.ERROR_SERVICE_DISABLED: ServiceDisabled,
-    winerror.ERROR_SERVICE_DOES_NOT_EXIST: NotFound,
-    winerror.ERROR_SERVICE_CANNOT_ACCEPT_CTRL: ServiceCannotAccept,
-    winerror.ERROR_SERVICE_NOT_ACTIVE: ServiceNotRunning,
-    winerror.ERROR_FAILED_SERVICE_CONTROLLER_CONNECT: NotAService,
-    winerror.ERROR_SERVICE_DEPENDENCY_FAIL: DependencyFailed,
-    winerror.ERROR_SERVICE_MARKED_FOR_DELETE: MarkedForDeletion,
-    winerror.ERROR_SERVICE_EXISTS: AlreadyExists,
-    winerror.ERROR_SERVICE_DEPENDENCY_DELETED: DependencyFailed,
-    winerror.ERROR_DUPLICATE_SERVICE_NAME: AlreadyExists,  # its display name is taken
-    winerror.ERROR_NOT_FOUND: NotFound,
-    winerror.ERROR_USER_MAPPED_FILE: InUse,
-    winerror.ERROR_INVALID_OWNER: AccessDenied,  # only with a privilege may a file be given to others
-    winerror.ERROR_PRIVILEGE_NOT_HELD: AccessDenied,
-    winerror.RPC_S_SERVER_UNAVAILABLE: ServiceNotRunning,
-    winerror.EPT_S_NOT_REGISTERED: ServiceNotRunning,  # what listens for such calls is a stopped service
-    winerror.ERROR_TIMEOUT: TimedOut,
-    winerror.ERROR_NOT_A_REPARSE_POINT: WrongKind,
-    winerror.ERROR_REPARSE_POINT_ENCOUNTERED: ReparsePoint,
-    winerror.ERROR_OBJECT_ALREADY_EXISTS: AlreadyExists,  # a route
-    0x800106BA: ServiceNotRunning,  # Microsoft Defender's own, of its service
-    winerror.WBEM_E_NOT_FOUND: NotFound,
-    winerror.WBEM_E_ACCESS_DENIED: AccessDenied,
-    winerror.WBEM_E_INVALID_NAMESPACE: NotInstalled,
-    winerror.WBEM_E_INVALID_CLASS: NotInstalled,
-    winerror.WBEM_E_PROVIDER_LOAD_FAILURE: NotInstalled,
-    winerror.DISMAPI_E_UNKNOWN_FEATURE: NotFound,
-    winerror.HCN_E_NETWORK_NOT_FOUND: NotFound,
-    winerror.HCN_E_ENDPOINT_NOT_FOUND: NotFound,
-    winerror.HCN_E_NETWORK_ALREADY_EXISTS: AlreadyExists,
-    winerror.TRUST_E_PROVIDER_UNKNOWN: NotSigned,  # a kind of file that has no signatures
-    winerror.TRUST_E_SUBJECT_FORM_UNKNOWN: NotSigned,
-    winerror.TRUST_E_SUBJECT_NOT_TRUSTED: BadSignature,
-    winerror.TRUST_E_NOSIGNATURE: NotSigned,
-    winerror.CERT_E_EXPIRED: SignerExpired,
-    winerror.CERT_E_UNTRUSTEDROOT: UntrustedSigner,
-    winerror.CERT_E_CHAINING: UntrustedSigner,
-    winerror.CERT_E_REVOKED: SignerRevoked,
-    winerror.CERT_E_WRONG_USAGE: BadSignature,
-    winerror.TRUST_E_EXPLICIT_DISTRUST: SignerRevoked,
-    winerror.CRYPT_E_NOT_FOUND: NotFound,
-    winerror.TRUST_E_BAD_DIGEST: AlteredSinceSigned,
-    winerror.CRYPT_E_FILE_ERROR: NotSigned,  # of what is open: too short for a program
+# fmt: off
+_CODES: dict[type[HostError], tuple[int, ...]] = {
+    Unsupported: (
+        winerror.ERROR_INVALID_FUNCTION, winerror.ERROR_NOT_SUPPORTED, winerror.ERROR_CALL_NOT_IMPLEMENTED,
+        winerror.ERROR_INVALID_LEVEL,  # Wine's SCM, for info levels that it lacks
+        winerror.ERROR_MOD_NOT_FOUND,  # a DLL that comes with a feature of Windows
+        winerror.ERROR_PROC_NOT_FOUND,
+    ),
+    NotFound: (
+        winerror.ERROR_FILE_NOT_FOUND, winerror.ERROR_PATH_NOT_FOUND, winerror.ERROR_SERVICE_DOES_NOT_EXIST,
+        winerror.ERROR_NOT_FOUND, winerror.WBEM_E_NOT_FOUND, winerror.DISMAPI_E_UNKNOWN_FEATURE,
+        winerror.HCN_E_NETWORK_NOT_FOUND, winerror.HCN_E_ENDPOINT_NOT_FOUND, winerror.CRYPT_E_NOT_FOUND,
+    ),
+    AccessDenied: (
+        winerror.ERROR_ACCESS_DENIED, winerror.ERROR_ELEVATION_REQUIRED, winerror.ERROR_PRIVILEGE_NOT_HELD,
+        winerror.WBEM_E_ACCESS_DENIED,
+        winerror.ERROR_INVALID_OWNER,  # only with a privilege may a file be given to others
+    ),
+    InUse: (
+        winerror.ERROR_SHARING_VIOLATION, winerror.ERROR_LOCK_VIOLATION, winerror.ERROR_DELETE_PENDING,
+        winerror.ERROR_SERVICE_DATABASE_LOCKED, winerror.ERROR_USER_MAPPED_FILE,
+    ),
+    NoSpace: (winerror.ERROR_HANDLE_DISK_FULL, winerror.ERROR_DISK_FULL),
+    AlreadyExists: (
+        winerror.ERROR_FILE_EXISTS, winerror.ERROR_ALREADY_EXISTS, winerror.ERROR_SERVICE_EXISTS,
+        winerror.ERROR_DUPLICATE_SERVICE_NAME,  # its display name is taken
+        winerror.HCN_E_NETWORK_ALREADY_EXISTS, winerror.ERROR_OBJECT_ALREADY_EXISTS,  # the last: a route
+    ),
+    BadName: (winerror.ERROR_INVALID_NAME, winerror.ERROR_BAD_PATHNAME, winerror.ERROR_FILENAME_EXCED_RANGE),
+    NotEmpty: (winerror.ERROR_DIR_NOT_EMPTY,),
+    WrongKind: (
+        winerror.ERROR_DIRECTORY,  # a file where a folder was meant
+        winerror.ERROR_DIRECTORY_NOT_SUPPORTED,  # a folder where a file was meant
+        winerror.ERROR_NOT_A_REPARSE_POINT,
+    ),
+    ReparsePoint: (winerror.ERROR_REPARSE_POINT_ENCOUNTERED,),
+    TimedOut: (winerror.ERROR_SERVICE_REQUEST_TIMEOUT, winerror.ERROR_TIMEOUT),
+    DependentsRunning: (winerror.ERROR_DEPENDENT_SERVICES_RUNNING,),
+    DependencyFailed: (winerror.ERROR_SERVICE_DEPENDENCY_FAIL, winerror.ERROR_SERVICE_DEPENDENCY_DELETED),
+    MarkedForDeletion: (winerror.ERROR_SERVICE_MARKED_FOR_DELETE,),
+    NotAService: (winerror.ERROR_FAILED_SERVICE_CONTROLLER_CONNECT,),
+    ServiceAlreadyRunning: (winerror.ERROR_SERVICE_ALREADY_RUNNING,),
+    ServiceCannotAccept: (winerror.ERROR_INVALID_SERVICE_CONTROL, winerror.ERROR_SERVICE_CANNOT_ACCEPT_CTRL),
+    ServiceDisabled: (winerror.ERROR_SERVICE_DISABLED,),
+    ServiceNotRunning: (
+        winerror.ERROR_SERVICE_NOT_ACTIVE, winerror.RPC_S_SERVER_UNAVAILABLE,
+        winerror.EPT_S_NOT_REGISTERED,  # what listens for such calls is a stopped service
+        0x800106BA,  # Microsoft Defender's own, of its service
+    ),
+    NotInstalled: (
+        winerror.WBEM_E_INVALID_NAMESPACE, winerror.WBEM_E_INVALID_CLASS,
+        winerror.WBEM_E_PROVIDER_LOAD_FAILURE,
+    ),
+    NotSigned: (
+        winerror.TRUST_E_PROVIDER_UNKNOWN,  # a kind of file that has no signatures
+        winerror.TRUST_E_SUBJECT_FORM_UNKNOWN, winerror.TRUST_E_NOSIGNATURE,
+        winerror.CRYPT_E_FILE_ERROR,  # of what is open: too short for a program
+    ),
+    BadSignature: (winerror.TRUST_E_SUBJECT_NOT_TRUSTED, winerror.CERT_E_WRONG_USAGE),
+    AlteredSinceSigned: (winerror.TRUST_E_BAD_DIGEST,),
+    UntrustedSigner: (winerror.CERT_E_UNTRUSTEDROOT, winerror.CERT_E_CHAINING),
+    SignerExpired: (winerror.CERT_E_EXPIRED,),
+    SignerRevoked: (winerror.CERT_E_REVOKED, winerror.TRUST_E_EXPLICIT_DISTRUST),
 }
+# fmt: on
+_BY_CODE = {code: kind for kind, codes in _CODES.items() for code in codes}
+"""ERROR_INVALID_PARAMETER is not among them: a fault of ours, and no condition of the machine."""
 
 
 def host_error(action: str, subject: str, code: int, advice: str = "") -> HostError:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import PureWindowsPath
 
 from agent.host import winerror
 from agent.host.errors import BadName
-from agent.host.port import RegistryKind, RegistryValue
+from agent.host.port import Registry, RegistryKind, RegistryValue
 from agent.quoting import in_quotes
 
 _SOURCES = r"SYSTEM\CurrentControlSet\Services\EventLog\Application"
@@ -25,11 +24,20 @@ def source_key(source: str) -> str:
     return f"{_SOURCES}\\{source}"
 
 
-def source_values(message_file: PureWindowsPath) -> Mapping[str, RegistryValue]:
-    return {
-        MESSAGE_FILE: RegistryValue(RegistryKind.EXPANDABLE, str(message_file)),
-        "TypesSupported": RegistryValue(RegistryKind.NUMBER, _ERROR_WARNING_INFORMATION),
-    }
+class EventSources:
+    """What every host answers alike of its EventLog: by the registry."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def register(self, source: str, message_file: PureWindowsPath) -> None:
+        key = source_key(source)
+        self._registry.write(key, MESSAGE_FILE, RegistryValue(RegistryKind.EXPANDABLE, str(message_file)))
+        types = RegistryValue(RegistryKind.NUMBER, _ERROR_WARNING_INFORMATION)
+        self._registry.write(key, "TypesSupported", types)
+
+    def unregister(self, source: str) -> None:
+        self._registry.remove_key(source_key(source))
 
 
 def kept_text(text: str) -> str:

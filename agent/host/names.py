@@ -50,6 +50,17 @@ def check_pipe(name: str) -> None:
         )
 
 
+def check_registry_key(key: str) -> str:
+    """Return the key below HKEY_LOCAL_MACHINE. Raises BadName for what cannot be one.
+
+    An empty name would be the root of all, which to remove would be the end of Windows.
+    """
+    if not key.strip("\\") or key.startswith("\\"):
+        subject, advice = f"registry key {in_quotes(key)}", "give it without HKEY_LOCAL_MACHINE"
+        raise BadName("use", subject, winerror.ERROR_BAD_PATHNAME, advice)
+    return key
+
+
 def _fault(element: str) -> str | None:
     if element == "..":
         return "leads back out of its folder"

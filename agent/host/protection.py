@@ -34,39 +34,33 @@ FILE_ADD = 0x6
 FILE_EXCHANGE = FILE_DELETE_CHILD | WRITE_DAC | WRITE_OWNER
 """In a folder: what is in it. In C:\\ users may make folders, and rename none of another's."""
 
+_HERE = AceFlags(0)
 _INHERITED = AceFlags.OBJECT_INHERIT | AceFlags.CONTAINER_INHERIT
 
 
-def _protected(*aces: Ace) -> SecurityDescriptor:
+def _protected(flags: AceFlags, *others: Ace, full: int = FILE_ALL) -> SecurityDescriptor:
+    """Return the one that grants `full` access to the system and to administrators, and `others` theirs."""
+    aces = (allow(SYSTEM, full, flags), allow(ADMINISTRATORS, full, flags), *others)
     return SecurityDescriptor(owner=ADMINISTRATORS, group=ADMINISTRATORS, aces=aces, protected=True)
 
 
 # Keys, tokens, kubeconfigs, and whatever tells the kubelet and this program what to do: reading them is
 # being the node, writing them is being SYSTEM on it.
-PRIVATE_FILE = _protected(allow(SYSTEM, FILE_ALL), allow(ADMINISTRATORS, FILE_ALL))
+PRIVATE_FILE = _protected(_HERE)
 
 # C:\etc\kubernetes, C:\var\lib\kubelet, C:\ProgramData\wmcb. What the kubelet makes inside is covered too.
-PRIVATE_DIRECTORY = _protected(
-    allow(SYSTEM, FILE_ALL, _INHERITED), allow(ADMINISTRATORS, FILE_ALL, _INHERITED)
-)
+PRIVATE_DIRECTORY = _protected(_INHERITED)
 
 # Programs that run as SYSTEM. Users may run them (`kubectl`, `wmcb version`), but whoever could write one,
 # or put a DLL beside one, would be SYSTEM.
-PROGRAM_FILE = _protected(
-    allow(SYSTEM, FILE_ALL), allow(ADMINISTRATORS, FILE_ALL), allow(USERS, FILE_READ | FILE_EXECUTE)
-)
-PROGRAM_DIRECTORY = _protected(
-    allow(SYSTEM, FILE_ALL, _INHERITED),
-    allow(ADMINISTRATORS, FILE_ALL, _INHERITED),
-    allow(USERS, FILE_READ | FILE_EXECUTE, _INHERITED),
-)
+PROGRAM_FILE = _protected(_HERE, allow(USERS, FILE_READ | FILE_EXECUTE))
+PROGRAM_DIRECTORY = _protected(_INHERITED, allow(USERS, FILE_READ | FILE_EXECUTE, _INHERITED))
 
 # C:\var\lib\kubelet\pods: volumes are folders in it, and the kubelet gives them no descriptors of their own.
 # To the files of its node a program that runs as ContainerUser is one of Users. So this is what C:\ itself
 # would hand down there: with less, no such container could read its own token.
 PODS_DIRECTORY = _protected(
-    allow(SYSTEM, FILE_ALL, _INHERITED),
-    allow(ADMINISTRATORS, FILE_ALL, _INHERITED),
+    _INHERITED,
     allow(USERS, FILE_READ | FILE_EXECUTE, _INHERITED),
     allow(USERS, FILE_ADD, AceFlags.CONTAINER_INHERIT | AceFlags.INHERIT_ONLY),
     allow(CREATOR_OWNER, FILE_ALL, _INHERITED | AceFlags.INHERIT_ONLY),
@@ -74,10 +68,7 @@ PODS_DIRECTORY = _protected(
 
 # A service's key in the registry, once it holds environment variables: a proxy's password may be among
 # them, and every user can read the key as Windows makes it.
-SERVICE_KEY = _protected(
-    allow(SYSTEM, KEY_ALL, AceFlags.CONTAINER_INHERIT),
-    allow(ADMINISTRATORS, KEY_ALL, AceFlags.CONTAINER_INHERIT),
-)
+SERVICE_KEY = _protected(AceFlags.CONTAINER_INHERIT, full=KEY_ALL)
 
 _TRUSTED_INSTALLER = "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464"
 _TRUSTED = frozenset({SYSTEM, ADMINISTRATORS, _TRUSTED_INSTALLER})

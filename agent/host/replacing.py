@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import PureWindowsPath
@@ -90,12 +91,34 @@ def put_in_place(
         raise
 
 
-def put_by_moving(
-    volume: Volume[Handle], clock: Clock, path: PureWindowsPath, lying: PureWindowsPath
-) -> PureWindowsPath | None:
-    """`Files.put`, of a file that has its descriptor by now."""
-    volume.check_target(path)
-    return patiently(clock, lambda: _take_name(volume, lying, path), (InUse, AccessDenied))
+class VolumeFiles(ABC):
+    """What every host answers alike of its Files: by the volume's primitives, again while a file is held."""
+
+    _volume: Volume[int]
+    _clock: Clock
+
+    @abstractmethod
+    def set_descriptor(self, path: PureWindowsPath, descriptor: SecurityDescriptor) -> None: ...
+
+    def write(
+        self, path: PureWindowsPath, content: bytes | Iterable[bytes], descriptor: SecurityDescriptor
+    ) -> PureWindowsPath | None:
+        return put_in_place(self._volume, self._clock, path, content, descriptor)
+
+    def put(
+        self, path: PureWindowsPath, lying: PureWindowsPath, descriptor: SecurityDescriptor
+    ) -> PureWindowsPath | None:
+        self.set_descriptor(lying, descriptor)
+        self._volume.check_target(path)
+        return patiently(self._clock, lambda: _take_name(self._volume, lying, path), (InUse, AccessDenied))
+
+    def move(
+        self, path: PureWindowsPath, target: PureWindowsPath, *, patience: float = PATIENCE_SECONDS
+    ) -> None:
+        patiently(self._clock, lambda: self._volume.move(path, target), patience=patience)
+
+    def remove(self, path: PureWindowsPath) -> None:
+        patiently(self._clock, lambda: self._volume.remove(path))
 
 
 def added(

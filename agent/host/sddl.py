@@ -35,57 +35,21 @@ KEY_ALL = 0x000F_003F
 
 _GENERIC = {0x1000_0000: FILE_ALL, 0x2000_0000: FILE_EXECUTE, 0x4000_0000: FILE_WRITE, 0x8000_0000: FILE_READ}
 
+# fmt: off
 _SIDS = {
-    "AA": "S-1-5-32-579",
-    "AC": "S-1-15-2-1",
-    "AN": "S-1-5-7",
-    "AO": "S-1-5-32-548",
-    "AS": "S-1-18-1",
-    "AU": AUTHENTICATED_USERS,
-    "BA": ADMINISTRATORS,
-    "BG": "S-1-5-32-546",
-    "BO": "S-1-5-32-551",
-    "BU": USERS,
-    "CD": "S-1-5-32-574",
-    "CG": CREATOR_GROUP,
-    "CO": CREATOR_OWNER,
-    "CY": "S-1-5-32-569",
-    "ED": "S-1-5-9",
-    "ER": "S-1-5-32-573",
-    "ES": "S-1-5-32-576",
-    "HA": "S-1-5-32-578",
-    "HI": "S-1-16-12288",
-    "IS": "S-1-5-32-568",
-    "IU": INTERACTIVE,
-    "LS": "S-1-5-19",
-    "LU": "S-1-5-32-559",
-    "LW": "S-1-16-4096",
-    "ME": "S-1-16-8192",
-    "MP": "S-1-16-8448",
-    "MS": "S-1-5-32-577",
-    "MU": "S-1-5-32-558",
-    "NO": "S-1-5-32-556",
-    "NS": "S-1-5-20",
-    "NU": "S-1-5-2",
-    "OW": OWNER_RIGHTS,
-    "PO": "S-1-5-32-550",
-    "PS": "S-1-5-10",
-    "PU": "S-1-5-32-547",
-    "RA": "S-1-5-32-575",
-    "RC": "S-1-5-12",
-    "RD": "S-1-5-32-555",
-    "RE": "S-1-5-32-552",
-    "RM": "S-1-5-32-580",
-    "RU": "S-1-5-32-554",
-    "SI": "S-1-16-16384",
-    "SO": "S-1-5-32-549",
-    "SS": "S-1-18-2",
-    "SU": "S-1-5-6",
-    "SY": SYSTEM,
-    "UD": "S-1-5-84-0-0-0-0-0",
-    "WD": EVERYONE,
-    "WR": "S-1-5-33",
+    "AA": "S-1-5-32-579", "AC": "S-1-15-2-1", "AN": "S-1-5-7", "AO": "S-1-5-32-548", "AS": "S-1-18-1",
+    "AU": AUTHENTICATED_USERS, "BA": ADMINISTRATORS, "BG": "S-1-5-32-546", "BO": "S-1-5-32-551", "BU": USERS,
+    "CD": "S-1-5-32-574", "CG": CREATOR_GROUP, "CO": CREATOR_OWNER, "CY": "S-1-5-32-569", "ED": "S-1-5-9",
+    "ER": "S-1-5-32-573", "ES": "S-1-5-32-576", "HA": "S-1-5-32-578", "HI": "S-1-16-12288",
+    "IS": "S-1-5-32-568", "IU": INTERACTIVE, "LS": "S-1-5-19", "LU": "S-1-5-32-559", "LW": "S-1-16-4096",
+    "ME": "S-1-16-8192", "MP": "S-1-16-8448", "MS": "S-1-5-32-577", "MU": "S-1-5-32-558",
+    "NO": "S-1-5-32-556", "NS": "S-1-5-20", "NU": "S-1-5-2", "OW": OWNER_RIGHTS, "PO": "S-1-5-32-550",
+    "PS": "S-1-5-10", "PU": "S-1-5-32-547", "RA": "S-1-5-32-575", "RC": "S-1-5-12", "RD": "S-1-5-32-555",
+    "RE": "S-1-5-32-552", "RM": "S-1-5-32-580", "RU": "S-1-5-32-554", "SI": "S-1-16-16384",
+    "SO": "S-1-5-32-549", "SS": "S-1-18-2", "SU": "S-1-5-6", "SY": SYSTEM, "UD": "S-1-5-84-0-0-0-0-0",
+    "WD": EVERYONE, "WR": "S-1-5-33",
 }
+# fmt: on
 # The aliases of Windows 2000 and XP. The later ones are read but not written: Wine does not know them.
 _WRITTEN_SIDS = "AN AO AU BA BG BO BU CG CO ED IU LS NS NU PO PS PU RC RD RE RU SO SU SY WD"
 _ALIASES = {_SIDS[alias]: alias for alias in _WRITTEN_SIDS.split()}
@@ -96,35 +60,14 @@ _ALIASES = {_SIDS[alias]: alias for alias in _WRITTEN_SIDS.split()}
 _RELATIVE = frozenset({
     "AP", "CA", "CN", "DA", "DC", "DD", "DG", "DU", "EA", "EK", "KA", "LA", "LG", "PA", "RO", "RS", "SA",
 })
-# fmt: on
 
 _RIGHTS = {
-    "GA": 0x1000_0000,
-    "GX": 0x2000_0000,
-    "GW": 0x4000_0000,
-    "GR": 0x8000_0000,
-    "SD": DELETE,
-    "RC": READ_CONTROL,
-    "WD": WRITE_DAC,
-    "WO": WRITE_OWNER,
-    "FA": FILE_ALL,
-    "FR": FILE_READ,
-    "FW": FILE_WRITE,
-    "FX": FILE_EXECUTE,
-    "KA": KEY_ALL,
-    "KR": 0x0002_0019,
-    "KW": 0x0002_0006,
-    "KX": 0x0002_0019,
-    "CC": 0x001,
-    "DC": 0x002,
-    "LC": 0x004,
-    "SW": 0x008,
-    "RP": 0x010,
-    "WP": 0x020,
-    "DT": 0x040,
-    "LO": 0x080,
-    "CR": 0x100,
+    "GA": 0x1000_0000, "GX": 0x2000_0000, "GW": 0x4000_0000, "GR": 0x8000_0000, "SD": DELETE,
+    "RC": READ_CONTROL, "WD": WRITE_DAC, "WO": WRITE_OWNER, "FA": FILE_ALL, "FR": FILE_READ, "FW": FILE_WRITE,
+    "FX": FILE_EXECUTE, "KA": KEY_ALL, "KR": 0x0002_0019, "KW": 0x0002_0006, "KX": 0x0002_0019, "CC": 0x001,
+    "DC": 0x002, "LC": 0x004, "SW": 0x008, "RP": 0x010, "WP": 0x020, "DT": 0x040, "LO": 0x080, "CR": 0x100,
 }
+# fmt: on
 # The names of directory service and registry rights would say something misleading about a file.
 _DIRECTORY_SERVICE = {"CC", "DC", "LC", "SW", "RP", "WP", "DT", "LO", "CR"}
 _WRITTEN_RIGHTS = {

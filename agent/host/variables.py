@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from agent.host import winerror
 from agent.host.errors import BadName
-from agent.host.port import RegistryKind
+from agent.host.port import Registry, RegistryKind, RegistryValue
 from agent.quoting import in_quotes
 
 KEY = r"SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
@@ -33,3 +33,28 @@ def check_name(name: str) -> str:
     if not name or "=" in name or "\0" in name:
         raise BadName("use", f"environment variable {in_quotes(name)}", winerror.ERROR_INVALID_NAME)
     return name
+
+
+class RegistryVariables:
+    """What every host answers alike of its Environment: by the registry."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def list(self) -> Mapping[str, str]:
+        values = self._registry.values(KEY).items()
+        return {name: value.data for name, value in values if isinstance(value.data, str)}
+
+    def get(self, name: str) -> str | None:
+        value = self._registry.read(KEY, check_name(name))
+        return value.data if value and isinstance(value.data, str) else None
+
+    def kind(self, name: str) -> RegistryKind | None:
+        value = self._registry.read(KEY, check_name(name))
+        return value.kind if value else None
+
+    def set(self, name: str, value: str, kind: RegistryKind | None = None) -> None:
+        self._registry.write(KEY, check_name(name), RegistryValue(kind or kind_of(value), value))
+
+    def remove(self, name: str) -> None:
+        self._registry.remove(KEY, check_name(name))

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agent.host.port import RegistryKind, RegistryValue
-from agent.host.sandbox.registry import SandboxRegistry
-from agent.host.variables import KEY, REFERENCE, check_name, kind_of, resolved
+from agent.host.variables import REFERENCE, RegistryVariables, resolved
 
 _AT_INSTALLATION = {
     "ComSpec": r"%SystemRoot%\system32\cmd.exe",
@@ -22,32 +20,11 @@ _AT_INSTALLATION = {
 _FROM_ELSEWHERE = {"SYSTEMROOT": r"C:\Windows", "SYSTEMDRIVE": "C:"}
 
 
-class SandboxEnvironment:
-    def __init__(self, registry: SandboxRegistry) -> None:
-        self._registry = registry
-
+class SandboxEnvironment(RegistryVariables):
     def install(self) -> None:
         """What every Windows has from the beginning."""
         for name, value in _AT_INSTALLATION.items():
             self.set(name, value)
-
-    def list(self) -> Mapping[str, str]:
-        values = self._registry.values(KEY).items()
-        return {name: value.data for name, value in values if isinstance(value.data, str)}
-
-    def get(self, name: str) -> str | None:
-        value = self._registry.read(KEY, check_name(name))
-        return value.data if value and isinstance(value.data, str) else None
-
-    def kind(self, name: str) -> RegistryKind | None:
-        value = self._registry.read(KEY, check_name(name))
-        return value.kind if value else None
-
-    def set(self, name: str, value: str, kind: RegistryKind | None = None) -> None:
-        self._registry.write(KEY, check_name(name), RegistryValue(kind or kind_of(value), value))
-
-    def remove(self, name: str) -> None:
-        self._registry.remove(KEY, check_name(name))
 
     def expanded(self) -> Mapping[str, str]:
         """As a program that starts now gets them."""

@@ -13,7 +13,6 @@ from agent.host.errors import AccessDenied, AlreadyExists, NotEmpty, NotFound, W
 from agent.host.names import check_path
 from agent.host.pending_moves import forget_removal
 from agent.host.port import (
-    PATIENCE_SECONDS,
     Clock,
     Entry,
     Examined,
@@ -25,7 +24,7 @@ from agent.host.port import (
     RoutingChange,
     Watch,
 )
-from agent.host.replacing import added, patiently, put_by_moving, put_in_place
+from agent.host.replacing import VolumeFiles, added, patiently
 from agent.host.sandbox import held
 from agent.host.sandbox.access import ADD_FOLDER, APPEND_DATA, READ_DATA, SandboxAccess
 from agent.host.sandbox.descriptors import Descriptors
@@ -43,7 +42,7 @@ _ASK = "ask for the protection of"
 _BLOCK = 1 << 20
 
 
-class SandboxFiles:
+class SandboxFiles(VolumeFiles):
     def __init__(
         self,
         drive: Drive,
@@ -152,17 +151,6 @@ class SandboxFiles:
             os.mkdir(place.file, mode)  # noqa: PTH102
             os.chmod(place.file, mode)  # noqa: PTH101
 
-    def write(
-        self, path: PureWindowsPath, content: bytes | Iterable[bytes], descriptor: SecurityDescriptor
-    ) -> PureWindowsPath | None:
-        return put_in_place(self._volume, self._clock, path, content, descriptor)
-
-    def put(
-        self, path: PureWindowsPath, lying: PureWindowsPath, descriptor: SecurityDescriptor
-    ) -> PureWindowsPath | None:
-        self.set_descriptor(lying, descriptor)
-        return put_by_moving(self._volume, self._clock, path, lying)
-
     def append(
         self,
         path: PureWindowsPath,
@@ -191,11 +179,6 @@ class SandboxFiles:
         volume = self._volume
         added(content, lambda block: volume.write(handle, block), lambda: volume.flush(handle))
 
-    def move(
-        self, path: PureWindowsPath, target: PureWindowsPath, *, patience: float = PATIENCE_SECONDS
-    ) -> None:
-        patiently(self._clock, lambda: self._volume.move(path, target), patience=patience)
-
     def set_aside(
         self,
         path: PureWindowsPath,
@@ -223,9 +206,6 @@ class SandboxFiles:
             raise AlreadyExists("move", f"{place} to {target}", winerror.ERROR_ALREADY_EXISTS)
         with telling("move", place.path):
             os.rename(place.file, free.file)  # noqa: PTH104
-
-    def remove(self, path: PureWindowsPath) -> None:
-        patiently(self._clock, lambda: self._volume.remove(path))
 
     def remove_directory(self, path: PureWindowsPath) -> None:
         patiently(self._clock, lambda: self._remove_directory(path))

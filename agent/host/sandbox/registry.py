@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent.host import winerror
-from agent.host.errors import BadName, NotEmpty, NotFound
+from agent.host.errors import NotEmpty, NotFound
+from agent.host.names import check_registry_key
 from agent.host.port import RegistryKind, RegistryValue
 from agent.host.sandbox.places import name_key
 from agent.host.sandbox.state import Document, State
-from agent.quoting import in_quotes
 
 _DOCUMENT = "registry.json"
 
@@ -70,7 +70,7 @@ class SandboxRegistry:
 
 
 def _make(document: Document, key: str) -> None:
-    parts = _checked(key).strip("\\").split("\\")
+    parts = check_registry_key(key).strip("\\").split("\\")
     for length in range(1, len(parts) + 1):
         path = "\\".join(parts[:length])
         document.setdefault(name_key(path), {"name": path, "values": {}})
@@ -84,18 +84,7 @@ def _existing(document: Document, action: str, key: str) -> Any:
 
 
 def _key(key: str) -> str:
-    return name_key(_checked(key).rstrip("\\"))
-
-
-def _checked(key: str) -> str:
-    if not key.strip("\\") or key.startswith("\\"):
-        raise BadName(
-            "use",
-            f"registry key {in_quotes(key)}",
-            winerror.ERROR_BAD_PATHNAME,
-            "give it without HKEY_LOCAL_MACHINE",
-        )
-    return key
+    return name_key(check_registry_key(key).rstrip("\\"))
 
 
 def _entry(name: str, value: RegistryValue) -> Document:

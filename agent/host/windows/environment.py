@@ -7,37 +7,18 @@ import sys
 assert sys.platform == "win32"
 
 import winreg
-from collections.abc import Mapping
 
-from agent.host.port import Registry, RegistryKind, RegistryValue
-from agent.host.variables import KEY, check_name, kind_of, resolved
+from agent.host.port import RegistryKind
+from agent.host.variables import RegistryVariables, resolved
 
 
-class WindowsEnvironment:
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
-
-    def list(self) -> Mapping[str, str]:
-        return {
-            name: value.data
-            for name, value in self._registry.values(KEY).items()
-            if isinstance(value.data, str)
-        }
-
-    def get(self, name: str) -> str | None:
-        value = self._registry.read(KEY, check_name(name))
-        return value.data if value and isinstance(value.data, str) else None
-
-    def kind(self, name: str) -> RegistryKind | None:
-        value = self._registry.read(KEY, check_name(name))
-        return value.kind if value else None
-
+class WindowsEnvironment(RegistryVariables):
     def set(self, name: str, value: str, kind: RegistryKind | None = None) -> None:
-        self._registry.write(KEY, check_name(name), RegistryValue(kind or kind_of(value), value))
+        super().set(name, value, kind)
         _tell()
 
     def remove(self, name: str) -> None:
-        self._registry.remove(KEY, check_name(name))
+        super().remove(name)
         _tell()
 
     def expand(self, text: str) -> str:

@@ -18,7 +18,6 @@ from agent.host.errors import InUse, NotFound, ProgramRunning
 from agent.host.names import check_path
 from agent.host.pending_moves import forget_removal
 from agent.host.port import (
-    PATIENCE_SECONDS,
     Clock,
     Entry,
     Examined,
@@ -31,7 +30,7 @@ from agent.host.port import (
     Watch,
 )
 from agent.host.reparse_points import symbolic_target
-from agent.host.replacing import added, patiently, put_by_moving, put_in_place
+from agent.host.replacing import VolumeFiles, added, patiently
 from agent.host.sddl import SecurityDescriptor
 from agent.host.windows.api import files as api
 from agent.host.windows.api import security
@@ -54,7 +53,7 @@ _TO_REMOVE = (security.BACKUP, security.RESTORE)
 _TO_MEND = (*_TO_REMOVE, security.TAKE_OWNERSHIP)
 
 
-class WindowsFiles:
+class WindowsFiles(VolumeFiles):
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._digests = Digests(clock)
@@ -143,17 +142,6 @@ class WindowsFiles:
         ):
             pass
 
-    def write(
-        self, path: PureWindowsPath, content: bytes | Iterable[bytes], descriptor: SecurityDescriptor
-    ) -> PureWindowsPath | None:
-        return put_in_place(self._volume, self._clock, path, content, descriptor)
-
-    def put(
-        self, path: PureWindowsPath, lying: PureWindowsPath, descriptor: SecurityDescriptor
-    ) -> PureWindowsPath | None:
-        self.set_descriptor(lying, descriptor)
-        return put_by_moving(self._volume, self._clock, path, lying)
-
     def append(
         self,
         path: PureWindowsPath,
@@ -180,11 +168,6 @@ class WindowsFiles:
 
             added(content, lambda block: api.write(handle, block), flush)
 
-    def move(
-        self, path: PureWindowsPath, target: PureWindowsPath, *, patience: float = PATIENCE_SECONDS
-    ) -> None:
-        patiently(self._clock, lambda: self._volume.move(path, target), patience=patience)
-
     def set_aside(
         self,
         path: PureWindowsPath,
@@ -193,9 +176,6 @@ class WindowsFiles:
         descriptor: SecurityDescriptor,
     ) -> bool:
         return patiently(self._clock, lambda: self._volume.set_aside(path, target, owners, descriptor))
-
-    def remove(self, path: PureWindowsPath) -> None:
-        patiently(self._clock, lambda: self._volume.remove(path))
 
     def remove_directory(self, path: PureWindowsPath) -> None:
         def remove() -> None:

@@ -12,10 +12,9 @@ from contextlib import suppress
 from typing import Any
 
 from agent.host import winerror
-from agent.host.errors import BadName
+from agent.host.names import check_registry_key
 from agent.host.port import RegistryKind, RegistryValue
 from agent.host.windows.failure import failed, telling
-from agent.quoting import in_quotes
 
 _HIVES = ("SYSTEM", "SOFTWARE")
 """Each is a file: services, variables and routes are in the one, what programs keep in the other."""
@@ -41,14 +40,14 @@ class WindowsRegistry:
         access = winreg.KEY_SET_VALUE | winreg.KEY_WOW64_64KEY
         with (
             telling("write", f"{name} in {_shown(key)}"),
-            winreg.CreateKeyEx(winreg.HKEY_LOCAL_MACHINE, _checked(key), 0, access) as handle,
+            winreg.CreateKeyEx(winreg.HKEY_LOCAL_MACHINE, check_registry_key(key), 0, access) as handle,
         ):
             winreg.SetValueEx(handle, name, 0, value.kind.value, data)
 
     def make_key(self, key: str) -> None:
         access = winreg.KEY_CREATE_SUB_KEY | winreg.KEY_WOW64_64KEY
         with telling("make", _shown(key)):
-            winreg.CreateKeyEx(winreg.HKEY_LOCAL_MACHINE, _checked(key), 0, access).Close()
+            winreg.CreateKeyEx(winreg.HKEY_LOCAL_MACHINE, check_registry_key(key), 0, access).Close()
 
     def remove(self, key: str, name: str) -> None:
         with telling("remove", f"{name} in {_shown(key)}"), _opened(key, winreg.KEY_SET_VALUE) as handle:
@@ -61,13 +60,13 @@ class WindowsRegistry:
             if keys or values:
                 raise failed(winerror.ERROR_DIR_NOT_EMPTY, "RegQueryInfoKeyW")
             # It refuses one with keys below, should there be one by now.
-            winreg.DeleteKeyEx(winreg.HKEY_LOCAL_MACHINE, _checked(key), winreg.KEY_WOW64_64KEY)
+            winreg.DeleteKeyEx(winreg.HKEY_LOCAL_MACHINE, check_registry_key(key), winreg.KEY_WOW64_64KEY)
 
     def remove_key(self, key: str) -> None:
         import win32api  # noqa: PLC0415 - loads shell32.dll, 1.2 MB of the resident service
 
         with telling("remove", _shown(key)):
-            win32api.RegDeleteTree(winreg.HKEY_LOCAL_MACHINE, _checked(key))  # type: ignore[arg-type]
+            win32api.RegDeleteTree(winreg.HKEY_LOCAL_MACHINE, check_registry_key(key))  # type: ignore[arg-type]
 
     def flush(self) -> None:
         for hive in _HIVES:
@@ -76,19 +75,9 @@ class WindowsRegistry:
 
 
 def _opened(key: str, access: int = winreg.KEY_READ) -> winreg.HKEYType:
-    return winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, _checked(key), 0, access | winreg.KEY_WOW64_64KEY)
-
-
-def _checked(key: str) -> str:
-    # An empty name would be the root of all, which to remove would be the end of Windows.
-    if not key.strip("\\") or key.startswith("\\"):
-        raise BadName(
-            "use",
-            f"registry key {in_quotes(key)}",
-            winerror.ERROR_BAD_PATHNAME,
-            "give it without HKEY_LOCAL_MACHINE",
-        )
-    return key
+    return winreg.OpenKey(
+        winreg.HKEY_LOCAL_MACHINE, check_registry_key(key), 0, access | winreg.KEY_WOW64_64KEY
+    )
 
 
 def _shown(key: str) -> str:

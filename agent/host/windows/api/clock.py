@@ -15,25 +15,21 @@ _TIME_OF_DAY = 3
 
 
 class _TimeOfDay(ctypes.Structure):
+    # fmt: off
     _fields_ = (
-        ("boot_time", ctypes.c_int64),
-        ("current_time", ctypes.c_int64),
-        ("time_zone_bias", ctypes.c_int64),
-        ("time_zone", wintypes.ULONG),
-        ("reserved", wintypes.ULONG),
-        ("boot_time_bias", ctypes.c_uint64),
+        ("boot_time", ctypes.c_int64), ("current_time", ctypes.c_int64), ("time_zone_bias", ctypes.c_int64),
+        ("time_zone", wintypes.ULONG), ("reserved", wintypes.ULONG), ("boot_time_bias", ctypes.c_uint64),
         ("sleep_time_bias", ctypes.c_uint64),
     )
+    # fmt: on
 
 
+# fmt: off
 _query = coded(
-    dll("ntdll"),
-    "NtQuerySystemInformation",
-    ctypes.c_int,
-    ctypes.POINTER(_TimeOfDay),
-    wintypes.ULONG,
+    dll("ntdll"), "NtQuerySystemInformation", ctypes.c_int, ctypes.POINTER(_TimeOfDay), wintypes.ULONG,
     wintypes.PULONG,
 )
+# fmt: on
 
 
 def started_at() -> int:

@@ -41,17 +41,13 @@ _SIZE = ctypes.c_size_t
 class _Start(ctypes.Structure):
     """STARTUPINFOEXW"""
 
+    # fmt: off
     _fields_ = (
-        ("size", _DWORD),
-        ("texts", _POINTER * 3),
-        ("window", _DWORD * 7),
-        ("flags", _DWORD),
-        ("show", wintypes.WORD),
-        ("reserved_size", wintypes.WORD),
-        ("reserved", _POINTER),
-        ("streams", _HANDLE * 3),
-        ("attributes", _POINTER),
+        ("size", _DWORD), ("texts", _POINTER * 3), ("window", _DWORD * 7), ("flags", _DWORD),
+        ("show", wintypes.WORD), ("reserved_size", wintypes.WORD), ("reserved", _POINTER),
+        ("streams", _HANDLE * 3), ("attributes", _POINTER),
     )
+    # fmt: on
 
 
 class _Made(ctypes.Structure):

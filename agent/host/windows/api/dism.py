@@ -30,15 +30,12 @@ class _Feature(ctypes.Structure):
 
     _layout_ = "ms"
     _pack_ = 1
+    # fmt: off
     _fields_ = (
-        ("name", _TEXT),
-        ("state", ctypes.c_int),
-        ("display_name", _TEXT),
-        ("description", _TEXT),
-        ("restart", ctypes.c_int),
-        ("properties", _POINTER),
-        ("property_count", _UINT),
+        ("name", _TEXT), ("state", ctypes.c_int), ("display_name", _TEXT), ("description", _TEXT),
+        ("restart", ctypes.c_int), ("properties", _POINTER), ("property_count", _UINT),
     )
+    # fmt: on
 
 
 _dismapi = dll("dismapi")

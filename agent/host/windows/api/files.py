@@ -108,14 +108,12 @@ class _UnicodeString(ctypes.Structure):
 class _ObjectAttributes(ctypes.Structure):
     """OBJECT_ATTRIBUTES"""
 
+    # fmt: off
     _fields_ = (
-        ("size", wintypes.ULONG),
-        ("folder", _HANDLE),
-        ("name", ctypes.POINTER(_UnicodeString)),
-        ("attributes", wintypes.ULONG),
-        ("descriptor", ctypes.c_char_p),
-        ("quality", _POINTER),
+        ("size", wintypes.ULONG), ("folder", _HANDLE), ("name", ctypes.POINTER(_UnicodeString)),
+        ("attributes", wintypes.ULONG), ("descriptor", ctypes.c_char_p), ("quality", _POINTER),
     )
+    # fmt: on
 
 
 class _IoStatus(ctypes.Structure):

@@ -21,33 +21,20 @@ _BYTE = ctypes.c_ubyte
 class _Row(ctypes.Structure):
     """MIB_IPINTERFACE_ROW"""
 
+    # fmt: off
     _fields_ = (
-        ("family", wintypes.USHORT),
-        ("interface_luid", ctypes.c_uint64),
-        ("interface_index", _DWORD),
-        ("max_reassembly_size", _DWORD),
-        ("interface_identifier", ctypes.c_uint64),
-        ("min_router_advertisement_interval", _DWORD),
-        ("max_router_advertisement_interval", _DWORD),
-        ("advertising", _BYTE),
-        ("forwarding", _BYTE),
-        ("flags", _BYTE * 7),
-        ("router_discovery_behavior", ctypes.c_int),
-        ("dad_transmits", _DWORD),
-        ("base_reachable_time", _DWORD),
-        ("retransmit_time", _DWORD),
-        ("path_mtu_discovery_timeout", _DWORD),
-        ("link_local_address_behavior", ctypes.c_int),
-        ("link_local_address_timeout", _DWORD),
-        ("zone_indices", _DWORD * _SCOPE_LEVELS),
-        ("site_prefix_length", _DWORD),
-        ("metric", _DWORD),
-        ("mtu", _DWORD),
-        ("states", _BYTE * 4),
-        ("reachable_time", _DWORD),
-        ("offload", _BYTE * 2),
+        ("family", wintypes.USHORT), ("interface_luid", ctypes.c_uint64), ("interface_index", _DWORD),
+        ("max_reassembly_size", _DWORD), ("interface_identifier", ctypes.c_uint64),
+        ("min_router_advertisement_interval", _DWORD), ("max_router_advertisement_interval", _DWORD),
+        ("advertising", _BYTE), ("forwarding", _BYTE), ("flags", _BYTE * 7),
+        ("router_discovery_behavior", ctypes.c_int), ("dad_transmits", _DWORD),
+        ("base_reachable_time", _DWORD), ("retransmit_time", _DWORD), ("path_mtu_discovery_timeout", _DWORD),
+        ("link_local_address_behavior", ctypes.c_int), ("link_local_address_timeout", _DWORD),
+        ("zone_indices", _DWORD * _SCOPE_LEVELS), ("site_prefix_length", _DWORD), ("metric", _DWORD),
+        ("mtu", _DWORD), ("states", _BYTE * 4), ("reachable_time", _DWORD), ("offload", _BYTE * 2),
         ("disable_default_routes", _BYTE),
     )
+    # fmt: on
 
 
 _iphlpapi = dll("iphlpapi")

@@ -48,44 +48,30 @@ class _Unicast(ctypes.Structure):
     """IP_ADAPTER_UNICAST_ADDRESS, to its last field of interest"""
 
 
+# fmt: off
 _Unicast._fields_ = (
-    ("size", wintypes.ULONG),
-    ("flags", _DWORD),
-    ("next", ctypes.POINTER(_Unicast)),
-    ("address", _SocketAddress),
-    ("prefix_origin", ctypes.c_int),
-    ("suffix_origin", ctypes.c_int),
-    ("dad_state", ctypes.c_int),
-    ("valid_lifetime", wintypes.ULONG),
-    ("preferred_lifetime", wintypes.ULONG),
-    ("lease_lifetime", wintypes.ULONG),
-    ("prefix_length", ctypes.c_ubyte),
+    ("size", wintypes.ULONG), ("flags", _DWORD), ("next", ctypes.POINTER(_Unicast)),
+    ("address", _SocketAddress), ("prefix_origin", ctypes.c_int), ("suffix_origin", ctypes.c_int),
+    ("dad_state", ctypes.c_int), ("valid_lifetime", wintypes.ULONG), ("preferred_lifetime", wintypes.ULONG),
+    ("lease_lifetime", wintypes.ULONG), ("prefix_length", ctypes.c_ubyte),
 )
+# fmt: on
 
 
 class _Adapter(ctypes.Structure):
     """IP_ADAPTER_ADDRESSES, to its last field of interest"""
 
 
+# fmt: off
 _Adapter._fields_ = (
-    ("size", wintypes.ULONG),
-    ("index", _DWORD),
-    ("next", ctypes.POINTER(_Adapter)),
-    ("name", ctypes.c_char_p),
-    ("unicast", ctypes.POINTER(_Unicast)),
-    ("anycast", _POINTER),
-    ("multicast", _POINTER),
-    ("dns_servers", _POINTER),
-    ("dns_suffix", wintypes.LPWSTR),
-    ("description", wintypes.LPWSTR),
-    ("friendly_name", wintypes.LPWSTR),
-    ("mac", ctypes.c_ubyte * 8),
-    ("mac_length", wintypes.ULONG),
-    ("flags", wintypes.ULONG),
-    ("mtu", wintypes.ULONG),
-    ("type", _DWORD),
+    ("size", wintypes.ULONG), ("index", _DWORD), ("next", ctypes.POINTER(_Adapter)),
+    ("name", ctypes.c_char_p), ("unicast", ctypes.POINTER(_Unicast)), ("anycast", _POINTER),
+    ("multicast", _POINTER), ("dns_servers", _POINTER), ("dns_suffix", wintypes.LPWSTR),
+    ("description", wintypes.LPWSTR), ("friendly_name", wintypes.LPWSTR), ("mac", ctypes.c_ubyte * 8),
+    ("mac_length", wintypes.ULONG), ("flags", wintypes.ULONG), ("mtu", wintypes.ULONG), ("type", _DWORD),
     ("status", ctypes.c_int),
 )
+# fmt: on
 
 
 _iphlpapi = dll("iphlpapi")

@@ -6,103 +6,43 @@ something is in a table that is not bound.
 
 from __future__ import annotations
 
-_FILES = "relative to an open folder, so that no link that is put in between leads a file of SYSTEM elsewhere"
 _IN_A_JOB = "a list of attributes, by which a process is in its job from its first instruction"
 _HNS = "container networks, by the Host Compute Network API and the one before"
-_DISM = "features of Windows"
-_ROUTES = "routes and what interfaces do with packets, by IP Helper"
-_SIGNATURES = "whose signature Windows vouches for, of an open file"
-_PROXY = "WinHTTP's default proxy"
 
-MISSING_IN_PYWIN32 = {
-    **dict.fromkeys(
-        (
-            "NtCreateFile",
-            "NtQueryDirectoryFile",
-            "NtQueryInformationFile",
-            "NtSetInformationFile",
-            "RtlNtStatusToDosError",
-        ),
-        _FILES,
+_BY_REASON = {
+    "relative to an open folder, so that no link that is put in between leads a file of SYSTEM elsewhere": (
+        "NtCreateFile NtQueryDirectoryFile NtQueryInformationFile NtSetInformationFile RtlNtStatusToDosError"
     ),
-    **dict.fromkeys(
-        (
-            "DeleteProcThreadAttributeList",
-            "InitializeProcThreadAttributeList",
-            "UpdateProcThreadAttribute",
-        ),
-        _IN_A_JOB,
+    _IN_A_JOB: "DeleteProcThreadAttributeList InitializeProcThreadAttributeList UpdateProcThreadAttribute",
+    _HNS: (
+        "HNSCall HcnCloseEndpoint HcnCloseLoadBalancer HcnCloseNetwork HcnCreateEndpoint HcnCreateNetwork"
+        " HcnDeleteEndpoint HcnDeleteLoadBalancer HcnDeleteNetwork HcnEnumerateEndpoints"
+        " HcnEnumerateLoadBalancers HcnEnumerateNetworks HcnOpenEndpoint HcnOpenLoadBalancer HcnOpenNetwork"
+        " HcnQueryEndpointProperties HcnQueryLoadBalancerProperties HcnQueryNetworkProperties"
     ),
-    **dict.fromkeys(
-        (
-            "HNSCall",
-            "HcnCloseEndpoint",
-            "HcnCloseLoadBalancer",
-            "HcnCloseNetwork",
-            "HcnCreateEndpoint",
-            "HcnCreateNetwork",
-            "HcnDeleteEndpoint",
-            "HcnDeleteLoadBalancer",
-            "HcnDeleteNetwork",
-            "HcnEnumerateEndpoints",
-            "HcnEnumerateLoadBalancers",
-            "HcnEnumerateNetworks",
-            "HcnOpenEndpoint",
-            "HcnOpenLoadBalancer",
-            "HcnOpenNetwork",
-            "HcnQueryEndpointProperties",
-            "HcnQueryLoadBalancerProperties",
-            "HcnQueryNetworkProperties",
-        ),
-        _HNS,
+    f"texts of {_HNS}": "CoTaskMemFree",
+    "features of Windows": (
+        "DismCloseSession DismDelete DismDisableFeature DismEnableFeature DismGetFeatureInfo DismInitialize"
+        " DismOpenSession DismShutdown"
     ),
-    "CoTaskMemFree": f"texts of {_HNS}",
-    **dict.fromkeys(
-        (
-            "DismCloseSession",
-            "DismDelete",
-            "DismDisableFeature",
-            "DismEnableFeature",
-            "DismGetFeatureInfo",
-            "DismInitialize",
-            "DismOpenSession",
-            "DismShutdown",
-        ),
-        _DISM,
+    "routes and what interfaces do with packets, by IP Helper": (
+        "CancelMibChangeNotify2 CreateIpForwardEntry2 DeleteIpForwardEntry2 FreeMibTable GetBestInterface"
+        " GetIpForwardTable2 GetIpInterfaceEntry NotifyIpInterfaceChange NotifyRouteChange2"
+        " SetIpInterfaceEntry"
     ),
-    **dict.fromkeys(
-        (
-            "CancelMibChangeNotify2",
-            "CreateIpForwardEntry2",
-            "DeleteIpForwardEntry2",
-            "FreeMibTable",
-            "GetBestInterface",
-            "GetIpForwardTable2",
-            "GetIpInterfaceEntry",
-            "NotifyIpInterfaceChange",
-            "NotifyRouteChange2",
-            "SetIpInterfaceEntry",
-        ),
-        _ROUTES,
+    "adapters by the number that routes have; psutil tells no prefix of IPv6 either": "GetAdaptersAddresses",
+    "whose signature Windows vouches for, of an open file": (
+        "CertGetNameStringW WTHelperGetProvSignerFromChain WTHelperProvDataFromStateData WinVerifyTrust"
     ),
-    "GetAdaptersAddresses": "adapters by the number that routes have; psutil tells no prefix of IPv6 either",
-    **dict.fromkeys(
-        (
-            "CertGetNameStringW",
-            "WTHelperGetProvSignerFromChain",
-            "WTHelperProvDataFromStateData",
-            "WinVerifyTrust",
-        ),
-        _SIGNATURES,
-    ),
-    **dict.fromkeys(("GlobalFree", "WinHttpSetDefaultProxyConfiguration"), _PROXY),
-    "CancelIoEx": "the changes of a folder, whichever thread asked for them",
-    "GetSystemWindowsDirectoryW": "Windows' own folder",
-    "InitiateShutdownW": "a reboot with a reason; win32api's InitiateSystemShutdown gives none",
-    "IsWow64Process2": "the machine's processor, for an emulated program too",
-    "NtQuerySystemInformation": "when Windows was started, whatever its clock was set to since",
-    "SetComputerNameExW": "the machine's DNS name",
+    "WinHTTP's default proxy": "GlobalFree WinHttpSetDefaultProxyConfiguration",
+    "the changes of a folder, whichever thread asked for them": "CancelIoEx",
+    "Windows' own folder": "GetSystemWindowsDirectoryW",
+    "a reboot with a reason; win32api's InitiateSystemShutdown gives none": "InitiateShutdownW",
+    "the machine's processor, for an emulated program too": "IsWow64Process2",
+    "when Windows was started, whatever its clock was set to since": "NtQuerySystemInformation",
+    "the machine's DNS name": "SetComputerNameExW",
 }
+MISSING_IN_PYWIN32 = {name: reason for reason, names in _BY_REASON.items() for name in names.split()}
 
 KEPT = {
     "CertGetCertificateContextProperty": "of what WinVerifyTrust found, which is no object of win32crypt's",

@@ -26,12 +26,11 @@ _BYTE = ctypes.c_ubyte
 class _SocketAddress(ctypes.Structure):
     """SOCKADDR_INET, of which IPv4 uses the beginning."""
 
+    # fmt: off
     _fields_ = (
-        ("family", wintypes.USHORT),
-        ("port", wintypes.USHORT),
-        ("address", _BYTE * 4),
-        ("ipv6", _BYTE * 20),
+        ("family", wintypes.USHORT), ("port", wintypes.USHORT), ("address", _BYTE * 4), ("ipv6", _BYTE * 20),
     )
+    # fmt: on
 
 
 class _Prefix(ctypes.Structure):
@@ -43,23 +42,15 @@ class _Prefix(ctypes.Structure):
 class _Row(ctypes.Structure):
     """MIB_IPFORWARD_ROW2"""
 
+    # fmt: off
     _fields_ = (
-        ("interface_luid", ctypes.c_uint64),
-        ("interface_index", _DWORD),
-        ("destination", _Prefix),
-        ("next_hop", _SocketAddress),
-        ("site_prefix_length", _BYTE),
-        ("valid_lifetime", _DWORD),
-        ("preferred_lifetime", _DWORD),
-        ("metric", _DWORD),
-        ("protocol", ctypes.c_int),
-        ("loopback", _BYTE),
-        ("autoconfigure_address", _BYTE),
-        ("publish", _BYTE),
-        ("immortal", _BYTE),
-        ("age", _DWORD),
+        ("interface_luid", ctypes.c_uint64), ("interface_index", _DWORD), ("destination", _Prefix),
+        ("next_hop", _SocketAddress), ("site_prefix_length", _BYTE), ("valid_lifetime", _DWORD),
+        ("preferred_lifetime", _DWORD), ("metric", _DWORD), ("protocol", ctypes.c_int), ("loopback", _BYTE),
+        ("autoconfigure_address", _BYTE), ("publish", _BYTE), ("immortal", _BYTE), ("age", _DWORD),
         ("origin", ctypes.c_int),
     )
+    # fmt: on
 
 
 class _Table(ctypes.Structure):

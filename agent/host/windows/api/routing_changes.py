@@ -27,18 +27,15 @@ _set_event = ctypes.cast(
 """Windows calls back in a thread of its own, which had better run no Python. The context comes first and is
 all that this function looks at; what it answers nobody does.
 """
+# fmt: off
 _NOTIFICATIONS = [
     coded(
-        _iphlpapi,
-        name,
-        wintypes.USHORT,
-        ctypes.c_void_p,
-        wintypes.HANDLE,
-        wintypes.BOOLEAN,
+        _iphlpapi, name, wintypes.USHORT, ctypes.c_void_p, wintypes.HANDLE, wintypes.BOOLEAN,
         ctypes.POINTER(wintypes.HANDLE),
     )
     for name in ("NotifyRouteChange2", "NotifyIpInterfaceChange")
 ]
+# fmt: on
 _cancel = coded(_iphlpapi, "CancelMibChangeNotify2", wintypes.HANDLE)
 
 

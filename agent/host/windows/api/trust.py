@@ -30,12 +30,11 @@ _SHA1_SIZE = 20
 
 
 class _Guid(ctypes.Structure):
+    # fmt: off
     _fields_ = (
-        ("first", _DWORD),
-        ("second", wintypes.WORD),
-        ("third", wintypes.WORD),
-        ("rest", ctypes.c_ubyte * 8),
+        ("first", _DWORD), ("second", wintypes.WORD), ("third", wintypes.WORD), ("rest", ctypes.c_ubyte * 8),
     )
+    # fmt: on
 
 
 class _File(ctypes.Structure):
@@ -47,33 +46,24 @@ class _File(ctypes.Structure):
 class _Data(ctypes.Structure):
     """WINTRUST_DATA"""
 
+    # fmt: off
     _fields_ = (
-        ("size", _DWORD),
-        ("policy", _POINTER),
-        ("sip", _POINTER),
-        ("ui", _DWORD),
-        ("revocation", _DWORD),
-        ("union", _DWORD),
-        ("file", ctypes.POINTER(_File)),
-        ("action", _DWORD),
-        ("state", _POINTER),
-        ("url", wintypes.LPCWSTR),
-        ("flags", _DWORD),
-        ("context", _DWORD),
-        ("settings", _POINTER),
+        ("size", _DWORD), ("policy", _POINTER), ("sip", _POINTER), ("ui", _DWORD), ("revocation", _DWORD),
+        ("union", _DWORD), ("file", ctypes.POINTER(_File)), ("action", _DWORD), ("state", _POINTER),
+        ("url", wintypes.LPCWSTR), ("flags", _DWORD), ("context", _DWORD), ("settings", _POINTER),
     )
+    # fmt: on
 
 
 class _Certificate(ctypes.Structure):
     """CERT_CONTEXT"""
 
+    # fmt: off
     _fields_ = (
-        ("encoding", _DWORD),
-        ("encoded", ctypes.POINTER(ctypes.c_ubyte)),
-        ("size", _DWORD),
-        ("information", _POINTER),
-        ("store", _POINTER),
+        ("encoding", _DWORD), ("encoded", ctypes.POINTER(ctypes.c_ubyte)), ("size", _DWORD),
+        ("information", _POINTER), ("store", _POINTER),
     )
+    # fmt: on
 
 
 class _OfChain(ctypes.Structure):
@@ -85,12 +75,12 @@ class _OfChain(ctypes.Structure):
 class _Signer(ctypes.Structure):
     """The beginning of CRYPT_PROVIDER_SGNR"""
 
+    # fmt: off
     _fields_ = (
-        ("size", _DWORD),
-        ("as_of", wintypes.FILETIME),
-        ("count", _DWORD),
+        ("size", _DWORD), ("as_of", wintypes.FILETIME), ("count", _DWORD),
         ("chain", ctypes.POINTER(_OfChain)),
     )
+    # fmt: on
 
 
 # WINTRUST_ACTION_GENERIC_VERIFY_V2: {00AAC56B-CD44-11d0-8CC2-00C04FC295EE}
@@ -104,35 +94,20 @@ _verify = judged(
     _wintrust, "WinVerifyTrust", ctypes.c_long, _POINTER, ctypes.POINTER(_Guid), ctypes.POINTER(_Data)
 )
 _provider = succeeding(_wintrust, "WTHelperProvDataFromStateData", _POINTER, _POINTER)
+# fmt: off
 _signer = succeeding(
-    _wintrust,
-    "WTHelperGetProvSignerFromChain",
-    ctypes.POINTER(_Signer),
-    _POINTER,
-    _DWORD,
-    wintypes.BOOL,
+    _wintrust, "WTHelperGetProvSignerFromChain", ctypes.POINTER(_Signer), _POINTER, _DWORD, wintypes.BOOL,
     _DWORD,
 )
 _name = judged(
-    _crypt32,
-    "CertGetNameStringW",
-    _DWORD,
-    ctypes.POINTER(_Certificate),
-    _DWORD,
-    _DWORD,
-    ctypes.c_char_p,
-    wintypes.LPWSTR,
-    _DWORD,
+    _crypt32, "CertGetNameStringW", _DWORD, ctypes.POINTER(_Certificate), _DWORD, _DWORD, ctypes.c_char_p,
+    wintypes.LPWSTR, _DWORD,
 )
 _property = succeeding(
-    _crypt32,
-    "CertGetCertificateContextProperty",
-    wintypes.BOOL,
-    ctypes.POINTER(_Certificate),
-    _DWORD,
-    ctypes.c_char_p,
-    ctypes.POINTER(_DWORD),
+    _crypt32, "CertGetCertificateContextProperty", wintypes.BOOL, ctypes.POINTER(_Certificate), _DWORD,
+    ctypes.c_char_p, ctypes.POINTER(_DWORD),
 )
+# fmt: on
 
 
 class Signing(NamedTuple):

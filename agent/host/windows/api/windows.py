@@ -16,18 +16,12 @@ _SETTING_CHANGE = 0x001A
 _GIVE_UP_ON_HUNG = 0x0002
 _MILLISECONDS_A_WINDOW = 100
 
+# fmt: off
 _send = judged(
-    dll("user32"),
-    "SendMessageTimeoutW",
-    ctypes.c_ssize_t,
-    wintypes.HWND,
-    wintypes.UINT,
-    wintypes.WPARAM,
-    wintypes.LPCWSTR,
-    wintypes.UINT,
-    wintypes.UINT,
-    ctypes.c_void_p,
+    dll("user32"), "SendMessageTimeoutW", ctypes.c_ssize_t, wintypes.HWND, wintypes.UINT, wintypes.WPARAM,
+    wintypes.LPCWSTR, wintypes.UINT, wintypes.UINT, ctypes.c_void_p,
 )
+# fmt: on
 
 
 def tell_of_environment() -> None:
