@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from agent.host import commandline, winerror
 from agent.host.errors import BadCommand, BadName
-from agent.host.port import InstalledService, ServiceDefinition
+from agent.host.port import InstalledService, Recovery, RecoveryAction, ServiceDefinition, SidType, StartType
 from agent.host.variables import REFERENCE
 from agent.quoting import in_quotes
 
@@ -62,3 +65,46 @@ def _comparable(definition: ServiceDefinition, field: str) -> object:
     if field == "environment":
         return dict(definition.environment)
     return value
+
+
+def document_of(definition: ServiceDefinition) -> dict[str, Any]:
+    """Return all but its name as a document, fit for JSON."""
+    recovery = definition.recovery
+    return {
+        "command": list(definition.command),
+        "display_name": definition.display_name or definition.name,
+        "description": definition.description,
+        "start": definition.start.value,
+        "dependencies": list(definition.dependencies),
+        "account": definition.account,
+        "recovery": {
+            "actions": [[action.name, milliseconds] for action, milliseconds in recovery.actions],
+            "reset_seconds": recovery.reset_seconds,
+            "on_error_exit": recovery.on_error_exit,
+        },
+        "environment": dict(definition.environment),
+        "preshutdown_milliseconds": definition.preshutdown_milliseconds,
+        "sid_type": definition.sid_type.name,
+    }
+
+
+def definition_of(name: str, document: Mapping[str, Any]) -> ServiceDefinition:
+    """Return what `document_of` has made a document of."""
+    recovery = document["recovery"]
+    return ServiceDefinition(
+        name=name,
+        command=tuple(document["command"]),
+        display_name=document["display_name"],
+        description=document["description"],
+        start=StartType(document["start"]),
+        dependencies=tuple(document["dependencies"]),
+        account=document["account"],
+        recovery=Recovery(
+            actions=tuple((RecoveryAction[action], time) for action, time in recovery["actions"]),
+            reset_seconds=recovery["reset_seconds"],
+            on_error_exit=recovery["on_error_exit"],
+        ),
+        environment=document["environment"],
+        preshutdown_milliseconds=document["preshutdown_milliseconds"],
+        sid_type=SidType[document["sid_type"]],
+    )

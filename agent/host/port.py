@@ -11,7 +11,7 @@ import enum
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 if TYPE_CHECKING:  # 0.4 MB of a service without a node
     from pathlib import Path, PureWindowsPath
@@ -29,8 +29,12 @@ class Watch(Protocol[T_co]):
         """What happened since the last call; blocks until something does. Empty when the time is up."""
 
     def close(self) -> None: ...
-    def __enter__(self) -> Watch[T_co]: ...
-    def __exit__(self, *_: object) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 # Files and folders

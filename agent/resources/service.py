@@ -8,6 +8,7 @@ from pathlib import PureWindowsPath
 
 from agent.amounts import in_seconds
 from agent.host import commandline
+from agent.host.definitions import document_of
 from agent.host.errors import (
     BadName,
     DependentsRunning,
@@ -51,7 +52,7 @@ class ServiceResource(Kind[Service]):
     firm = frozenset({"command", "state", "well", "makes"})
 
     def wanted(self, want: Service) -> State:
-        wanted = service_state.of_definition(service_state.definition(want))
+        wanted: dict[str, Value] = document_of(service_state.definition(want))
         if want.preshutdown_seconds is None:
             del wanted["preshutdown_milliseconds"]
         if want.running:

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from agent.host.port import (
-    InstalledService,
-    Recovery,
-    RecoveryAction,
-    ServiceDefinition,
-    SidType,
-    StartType,
-)
+from agent.host.definitions import definition_of, document_of
+from agent.host.port import InstalledService, Recovery, RecoveryAction, ServiceDefinition, StartType
 from agent.resources.kind import State, Value
 from agent.spec import Service
 
@@ -45,28 +39,9 @@ def definition(want: Service) -> ServiceDefinition:
     )
 
 
-def of_definition(service: ServiceDefinition) -> dict[str, Value]:
-    return {
-        "command": list(service.command),
-        "display_name": service.display_name or service.name,
-        "description": service.description,
-        "start": service.start.value,
-        "dependencies": list(service.dependencies),
-        "account": service.account,
-        "recovery": {
-            "actions": [[action.name, pause] for action, pause in service.recovery.actions],
-            "reset_seconds": service.recovery.reset_seconds,
-            "on_error_exit": service.recovery.on_error_exit,
-        },
-        "environment": dict(service.environment),
-        "preshutdown_milliseconds": service.preshutdown_milliseconds,
-        "sid_type": service.sid_type.name,
-    }
-
-
 def of_installed(service: InstalledService) -> dict[str, Value]:
     return {
-        **of_definition(service.definition),
+        **document_of(service.definition),
         "image_path": service.image_path,
         "unsupported": list(service.unsupported),
     }
@@ -74,27 +49,8 @@ def of_installed(service: InstalledService) -> dict[str, Value]:
 
 def installed(name: str, state: State) -> InstalledService:
     """The other way: a service as it was once read."""
-    recovery = cast("Mapping[str, Value]", state["recovery"])
-    actions = cast("Sequence[tuple[str, int]]", recovery["actions"])
-    preshutdown = cast("int | None", state["preshutdown_milliseconds"])
-    read = ServiceDefinition(
-        name,
-        _words(state["command"]),
-        str(state["display_name"]),
-        str(state["description"]),
-        StartType(state["start"]),
-        _words(state["dependencies"]),
-        str(state["account"]),
-        Recovery(
-            tuple((RecoveryAction[action], pause) for action, pause in actions),
-            cast("int", recovery["reset_seconds"]),
-            on_error_exit=bool(recovery["on_error_exit"]),
-        ),
-        cast("Mapping[str, str]", state["environment"]),
-        preshutdown,
-        SidType[str(state["sid_type"])],
-    )
-    return InstalledService(read, str(state["image_path"]), _words(state["unsupported"]))
+    unsupported = cast("Sequence[str]", state["unsupported"])
+    return InstalledService(definition_of(name, state), str(state["image_path"]), tuple(unsupported))
 
 
 def recovery_in_words(value: Value) -> str:
@@ -113,7 +69,3 @@ def comparable(field: str, value: Value) -> Value:
     if field in _CASELESS:
         return [str(each).upper() for each in value] if isinstance(value, list) else str(value).upper()
     return value
-
-
-def _words(value: Value) -> tuple[str, ...]:
-    return tuple(cast("Sequence[str]", value))

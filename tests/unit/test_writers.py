@@ -82,7 +82,7 @@ WRITERS: dict[str, dict[str, str]] = {
         "service/installation.py": "the arguments of daemon run: secrets stand in a private file instead",
         "service/continuing.py": "one word: what is run stands in a sealed file",
         "service/succession.py": "words of its own",
-        "agent/host/sandbox/service_records.py": HOST,
+        "agent/host/definitions.py": HOST,
         "agent/host/sandbox/imagined.py": HOST,
         "agent/host/windows/services.py": HOST,
         "agent/resources/service_state.py": "as a document wants it",

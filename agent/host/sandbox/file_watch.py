@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import PureWindowsPath
-from typing import Self
 
 from agent.host import winerror
 from agent.host.errors import NotFound
-from agent.host.port import FileChange, KeyChange, RoutingChange
+from agent.host.port import FileChange, KeyChange, RoutingChange, T_co, Watch
 from agent.host.sandbox.places import Place
 from agent.host.sandbox.registry import SandboxRegistry
 
@@ -20,19 +20,14 @@ _POLL_SECONDS = 0.05
 _Look = tuple[int, int, int, int]
 
 
-class FileWatch:
-    def __init__(self, folder: Place, *, recursive: bool) -> None:
-        self._folder = folder
-        self._recursive = recursive
-        self._closed = False
-        self._seen = self._look()
+class _PollingWatch(Watch[T_co]):
+    _closed = False
 
-    def wait(self, seconds: float) -> Sequence[FileChange]:
+    def wait(self, seconds: float) -> Sequence[T_co]:
         deadline = time.monotonic() + seconds
         while not self._closed:
-            before, self._seen = self._seen, self._look()
-            if before != self._seen:
-                return [self._change(file) for file in sorted(_differing(before, self._seen))]
+            if news := self.news():
+                return news
             left = deadline - time.monotonic()
             if left <= 0:
                 break
@@ -42,11 +37,20 @@ class FileWatch:
     def close(self) -> None:
         self._closed = True
 
-    def __enter__(self) -> Self:
-        return self
+    @abstractmethod
+    def news(self) -> Sequence[T_co]:
+        """What is other than at the last look."""
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+
+class FileWatch(_PollingWatch[FileChange]):
+    def __init__(self, folder: Place, *, recursive: bool) -> None:
+        self._folder = folder
+        self._recursive = recursive
+        self._seen = self._look()
+
+    def news(self) -> Sequence[FileChange]:
+        before, self._seen = self._seen, self._look()
+        return [self._change(file) for file in sorted(_differing(before, self._seen))]
 
     def _look(self) -> dict[str, _Look]:
         return dict(self._entries(self._folder.file))
@@ -66,7 +70,7 @@ class FileWatch:
         return FileChange(self._folder.path / below)
 
 
-class JointWatch:
+class JointWatch(_PollingWatch[FileChange | KeyChange | RoutingChange]):
     """Several folders, keys of the registry and, if they can be asked for, routes as one."""
 
     def __init__(
@@ -85,32 +89,13 @@ class JointWatch:
         self._files = {folder.path: folder.file for folder in folders}
         self._routing = routing
         self._routed = None if routing is None else routing()
-        self._closed = False
 
-    def wait(self, seconds: float) -> Sequence[FileChange | KeyChange | RoutingChange]:
-        deadline = time.monotonic() + seconds
-        while not self._closed:
-            news: list[FileChange | KeyChange | RoutingChange] = [
-                change for path in [*self._watches] for change in self._news(path)
-            ]
-            news += [KeyChange(key) for key in [*self._keys] if self._has_changed(key)]
-            news += [RoutingChange()] if self._is_routed_otherwise() else []
-            if news:
-                return news
-            left = deadline - time.monotonic()
-            if left <= 0:
-                break
-            time.sleep(min(left, _POLL_SECONDS))
-        return []
-
-    def close(self) -> None:
-        self._closed = True
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def news(self) -> Sequence[FileChange | KeyChange | RoutingChange]:
+        news: list[FileChange | KeyChange | RoutingChange] = [
+            change for path in [*self._watches] for change in self._news(path)
+        ]
+        news += [KeyChange(key) for key in [*self._keys] if self._has_changed(key)]
+        return [*news, RoutingChange()] if self._is_routed_otherwise() else news
 
     def _has_changed(self, key: str) -> bool:
         before, now = self._keys[key], self._held(key)
@@ -135,7 +120,7 @@ class JointWatch:
         if not os.path.isdir(self._files[path]):  # noqa: PTH112 - asked twenty times a second
             del self._watches[path]
             return [FileChange(path)]
-        return self._watches[path].wait(0)
+        return self._watches[path].news()
 
 
 def _differing(before: dict[str, _Look], after: dict[str, _Look]) -> set[str]:

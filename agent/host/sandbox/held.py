@@ -13,11 +13,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from agent.host import winerror
 from agent.host.errors import InUse
 from agent.host.sandbox.failure import telling
 from agent.host.sandbox.places import Place
 
-SHARING_VIOLATION = 32
 _PROBE_SECONDS = 0.002
 
 
@@ -37,7 +37,7 @@ def opened(action: str, place: Place, flags: int) -> Iterator[int]:
 def check_free(action: str, place: Place) -> None:
     """Raises InUse where somebody has the file open, so that Windows would neither rename nor remove it."""
     if is_held(place):
-        raise InUse(action, str(place.path), SHARING_VIOLATION)
+        raise InUse(action, str(place.path), winerror.ERROR_SHARING_VIOLATION)
 
 
 if sys.platform == "win32":
@@ -65,7 +65,7 @@ else:
 
     def _probe(action: str, place: Place, descriptor: int, *, for_reading: bool) -> None:
         if not _takes(descriptor, fcntl.LOCK_SH if for_reading else fcntl.LOCK_EX):
-            raise InUse(action, str(place.path), SHARING_VIOLATION)
+            raise InUse(action, str(place.path), winerror.ERROR_SHARING_VIOLATION)
         fcntl.flock(descriptor, fcntl.LOCK_UN)
 
     def _takes(descriptor: int, lock: int) -> bool:

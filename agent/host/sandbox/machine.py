@@ -123,7 +123,7 @@ class Machine:
             power.pop("asked", None)
             power["booted"] = time.time_ns()
         for name, record in self._services.read().items():
-            if record["start"] in (StartType.AUTOMATIC.name, StartType.DELAYED.name):
+            if record["start"] in (StartType.AUTOMATIC.value, StartType.DELAYED.value):
                 # One that cannot start stays as it is; so does Windows leave it.
                 with suppress(HostError):
                     self.host.services.start(name)

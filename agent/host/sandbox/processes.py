@@ -9,10 +9,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import PureWindowsPath
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import psutil
 
@@ -26,6 +26,10 @@ from agent.host.sandbox.programs import can_run
 from agent.host.sandbox.service_document import ServiceDocument
 from agent.host.sandbox.state import State
 from agent.redaction import redacted_words
+
+if TYPE_CHECKING:
+    import psutil
+
 
 _WINDOWS = "Windows"
 
@@ -60,11 +64,7 @@ class SandboxProcesses:
             with telling("run", program):
                 process = _start([self._file(program), *arguments], output, errors, environment, where)
             try:
-                exit_code = process.wait(seconds)
-            except subprocess.TimeoutExpired as failure:
-                raise TimedOut(
-                    "run", program, winerror.ERROR_TIMEOUT, f"it was ended after {seconds:g} s"
-                ) from failure
+                exit_code = _exit_code(process, program, seconds)
             finally:
                 _end_all(process)
             return Completed(exit_code, _first(output, limit), _first(errors, limit))
@@ -89,12 +89,7 @@ class SandboxProcesses:
             with telling("run", program):
                 process = _start([self._file(program), *arguments], output, subprocess.STDOUT, None, where)
             try:
-                return process.wait(seconds)
-            except subprocess.TimeoutExpired as failure:
-                _end_all(process)
-                raise TimedOut(
-                    "run", program, winerror.ERROR_TIMEOUT, f"it was ended after {seconds:g} s"
-                ) from failure
+                return _exit_code(process, program, seconds)
             except BaseException:
                 _end_all(process)
                 raise
@@ -113,18 +108,12 @@ class SandboxProcesses:
         return next((code for code in codes if code is not None), 0)
 
     def end(self, pid: int) -> None:
-        try:
-            psutil.Process(pid).kill()
-        except psutil.NoSuchProcess as failure:
-            raise NotFound("end", f"process {pid}", winerror.ERROR_INVALID_PARAMETER) from failure
-        except psutil.AccessDenied as failure:
-            raise AccessDenied("end", f"process {pid}", winerror.ERROR_ACCESS_DENIED) from failure
+        with _there("end", pid) as process:
+            process.kill()
 
     def started_at(self, pid: int) -> float:
-        try:
-            return float(psutil.Process(pid).create_time())
-        except psutil.NoSuchProcess as failure:
-            raise NotFound("look at", f"process {pid}", winerror.ERROR_INVALID_PARAMETER) from failure
+        with _there("look at", pid) as process:
+            return float(process.create_time())
 
     def exclusive(self, name: str) -> AbstractContextManager[bool]:
         return self._state.exclusive(f"exclusive-{name}")
@@ -168,47 +157,49 @@ def _check(command: Sequence[str]) -> None:
     commandline.join(command)
 
 
-if sys.platform == "win32":
+def _start(
+    command: Sequence[str],
+    output: IO[bytes] | int,
+    errors: IO[bytes] | int,
+    environment: Mapping[str, str] | None,
+    directory: str | None,
+) -> subprocess.Popen[bytes]:
+    # fmt: off
+    return subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, env=environment, cwd=directory,
+        start_new_session=True,
+    )
+    # fmt: on
 
-    def _start(
-        command: Sequence[str],
-        output: IO[bytes] | int,
-        errors: IO[bytes] | int,
-        environment: Mapping[str, str] | None,
-        directory: str | None,
-    ) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, env=environment, cwd=directory
-        )
 
-    def _end_all(process: subprocess.Popen[bytes]) -> None:
+def _exit_code(process: subprocess.Popen[bytes], program: str, seconds: float) -> int:
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired as failure:
+        advice = f"it was ended after {seconds:g} s"
+        raise TimedOut("run", program, winerror.ERROR_TIMEOUT, advice) from failure
+
+
+def _end_all(process: subprocess.Popen[bytes]) -> None:
+    """The program and, but on Windows, all its children, which share its process group."""
+    if sys.platform == "win32":
         process.kill()
-        process.wait()
-
-else:
-
-    def _start(
-        command: Sequence[str],
-        output: IO[bytes] | int,
-        errors: IO[bytes] | int,
-        environment: Mapping[str, str] | None,
-        directory: str | None,
-    ) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=errors,
-            env=environment,
-            cwd=directory,
-            start_new_session=True,
-        )
-
-    def _end_all(process: subprocess.Popen[bytes]) -> None:
-        """The program and all its children, which share its process group."""
+    else:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    process.wait()
+
+
+@contextmanager
+def _there(action: str, pid: int) -> Iterator[psutil.Process]:
+    import psutil
+
+    try:
+        yield psutil.Process(pid)
+    except psutil.NoSuchProcess as failure:
+        raise NotFound(action, f"process {pid}", winerror.ERROR_INVALID_PARAMETER) from failure
+    except psutil.AccessDenied as failure:
+        raise AccessDenied(action, f"process {pid}", winerror.ERROR_ACCESS_DENIED) from failure
 
 
 if sys.platform == "linux":

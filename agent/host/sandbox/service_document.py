@@ -12,10 +12,8 @@ from agent.host.port import ServiceState
 from agent.host.sandbox.bell import Bell
 from agent.host.sandbox.places import name_key
 from agent.host.sandbox.programs import SERVICES, Programs
-from agent.host.sandbox.service_records import PROCESS_ABORTED, run, state_of
+from agent.host.sandbox.service_records import run, state_of
 from agent.host.sandbox.state import Document, State
-
-SERVICE_DOES_NOT_EXIST = 1060
 
 _SILENT_START_SECONDS = 0.1
 """A program that knows nothing of services counts as running when it has lived so long."""
@@ -93,14 +91,16 @@ class ServiceDocument:
         if state_of(record) is not ServiceState.STOPPED:
             # One that knows nothing of services was stopped by a signal, and that is how it ends.
             was_stopped = state_of(record) is ServiceState.STOP_PENDING and not now["speaks"]
-            last_word = run(ServiceState.STOPPED, exit_code=0 if was_stopped else PROCESS_ABORTED)
+            last_word = run(
+                ServiceState.STOPPED, exit_code=0 if was_stopped else winerror.ERROR_PROCESS_ABORTED
+            )
         record["run"] = last_word | {"ended": [process["pid"], exit_code]}
 
 
 def existing(document: Document, action: str, name: str) -> Document:
     record: Document | None = document.get(name_key(name))
     if record is None:
-        raise NotFound(action, f"service {name}", SERVICE_DOES_NOT_EXIST)
+        raise NotFound(action, f"service {name}", winerror.ERROR_SERVICE_DOES_NOT_EXIST)
     return record
 
 

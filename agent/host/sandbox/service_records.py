@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from agent.host import commandline
-from agent.host.port import (
-    Recovery,
-    RecoveryAction,
-    ServiceDefinition,
-    ServiceState,
-    ServiceStatus,
-    SidType,
-    StartType,
-)
+from agent.host import commandline, definitions
+from agent.host.port import ServiceDefinition, ServiceState, ServiceStatus
 from agent.host.sandbox.state import Document
 
-PROCESS_ABORTED = 1067
 NEVER_STARTED = 1077
 _PRESHUTDOWN_MILLISECONDS = 10_000
 
@@ -28,47 +17,16 @@ def fresh() -> Document:
 
 
 def registration(definition: ServiceDefinition, line: str) -> Document:
-    recovery = definition.recovery
-    record: dict[str, Any] = {
-        "name": definition.name,
-        "image_path": line,
-        "display_name": definition.display_name or definition.name,
-        "description": definition.description,
-        "start": definition.start.name,
-        "dependencies": list(definition.dependencies),
-        "account": definition.account,
-        "recovery": {
-            "actions": [[action.name, milliseconds] for action, milliseconds in recovery.actions],
-            "reset_seconds": recovery.reset_seconds,
-            "on_error_exit": recovery.on_error_exit,
-        },
-        "environment": dict(definition.environment),
-        "sid_type": definition.sid_type.name,
-    }
-    if definition.preshutdown_milliseconds is not None:
-        record["preshutdown_milliseconds"] = definition.preshutdown_milliseconds
+    record = definitions.document_of(definition) | {"name": definition.name, "image_path": line}
+    del record["command"]
+    if definition.preshutdown_milliseconds is None:
+        del record["preshutdown_milliseconds"]
     return record
 
 
 def definition_of(record: Document) -> ServiceDefinition:
-    recovery = record["recovery"]
-    return ServiceDefinition(
-        name=record["name"],
-        command=commandline.split(record["image_path"]),
-        display_name=record["display_name"],
-        description=record["description"],
-        start=StartType[record["start"]],
-        dependencies=tuple(record["dependencies"]),
-        account=record["account"],
-        recovery=Recovery(
-            actions=tuple((RecoveryAction[action], time) for action, time in recovery["actions"]),
-            reset_seconds=recovery["reset_seconds"],
-            on_error_exit=recovery["on_error_exit"],
-        ),
-        environment=record["environment"],
-        preshutdown_milliseconds=record["preshutdown_milliseconds"],
-        sid_type=SidType[record["sid_type"]],
-    )
+    command = commandline.split(record["image_path"])
+    return definitions.definition_of(record["name"], record | {"command": command})
 
 
 def run(

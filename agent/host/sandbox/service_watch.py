@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Self
 
+from agent.host import winerror
 from agent.host.errors import NotFound
-from agent.host.port import Clock, ServiceEvent, ServiceState, ServiceStatus
+from agent.host.port import Clock, ServiceEvent, ServiceState, ServiceStatus, Watch
 from agent.host.sandbox.places import name_key
-from agent.host.sandbox.service_document import SERVICE_DOES_NOT_EXIST, ServiceDocument, existing
+from agent.host.sandbox.service_document import ServiceDocument, existing
 from agent.host.sandbox.service_records import status_of
 from agent.host.sandbox.state import Document
 
@@ -38,7 +39,7 @@ class WatchedService:
             # On Windows a deleted service lives as long as somebody has it open; it goes when it has stopped.
             self._seen = replace(self._seen, state=ServiceState.STOPPED, pid=None)
         else:
-            raise NotFound("wait for", f"service {self._name}", SERVICE_DOES_NOT_EXIST)
+            raise NotFound("wait for", f"service {self._name}", winerror.ERROR_SERVICE_DOES_NOT_EXIST)
         return self._seen
 
     def ended(self, pid: int) -> int | None:
@@ -48,8 +49,8 @@ class WatchedService:
         self._document.wait(self._bell, [self._name], seconds)
 
 
-class ServiceWatch:
-    """Watch[ServiceEvent]. One thread at a time waits; any may close it."""
+class ServiceWatch(Watch[ServiceEvent]):
+    """One thread at a time waits; any may close it."""
 
     def __init__(self, document: ServiceDocument, names: Iterable[str], clock: Clock) -> None:
         self._document = document
@@ -64,12 +65,6 @@ class ServiceWatch:
         except BaseException:
             self._bell.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def wait(self, seconds: float) -> Sequence[ServiceEvent]:
         deadline = self._clock.monotonic() + seconds

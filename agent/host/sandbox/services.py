@@ -138,7 +138,7 @@ class SandboxServices:
     def start(self, name: str, arguments: Sequence[str] = ()) -> None:
         document = self._document.read()
         record = unmarked(document, "start", name)
-        if record["start"] == StartType.DISABLED.name:
+        if record["start"] == StartType.DISABLED.value:
             raise host_error("start", _subject(name), winerror.ERROR_SERVICE_DISABLED)
         if state_of(record) is not ServiceState.STOPPED:
             raise host_error("start", _subject(name), winerror.ERROR_SERVICE_ALREADY_RUNNING)

@@ -7,14 +7,15 @@ import sys
 assert sys.platform == "win32"
 
 import threading
-from abc import ABC, abstractmethod
-from typing import Self
+from abc import abstractmethod
 
 import win32event
 import win32file
 
+from agent.host.port import T_co, Watch
 
-class Closing(ABC):
+
+class Closing(Watch[T_co]):
     """One thread at a time waits, `_busy`, for `_closing` among others; any may close it, two at once, too:
     whoever waits does so when that is over.
     """
@@ -24,12 +25,6 @@ class Closing(ABC):
         self._ending = threading.Lock()
         self._closing = win32event.CreateEvent(None, True, False, None)
         self._closed = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         with self._ending:

@@ -6,8 +6,7 @@ import sys
 
 assert sys.platform == "win32"
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from agent.host import winerror
 from agent.host.errors import AccessDenied, ServiceNotRunning
@@ -17,6 +16,7 @@ from agent.host.windows.failure import code_of, failed, telling
 
 _NAMESPACE = "root\\Microsoft\\Windows\\Defender"
 _CLASS = "MSFT_MpPreference"
+_ADVICES = {ServiceNotRunning: "start WinDefend"}
 _PROPERTIES = {"path": "ExclusionPath", "process": "ExclusionProcess"}
 
 
@@ -26,7 +26,7 @@ class WindowsDefender:
             preferences = management(_NAMESPACE).instances(_CLASS)
             return [each for found in preferences for each in getattr(found, _PROPERTIES[what]) or ()]
 
-        with _telling("read", f"Microsoft Defender's exclusions ({what})"):
+        with telling("read", f"Microsoft Defender's exclusions ({what})", advices=_ADVICES):
             found = ask(read)
             if any(map(is_refusal, found)):
                 # Whoever may not see them, even as an administrator, gets that.
@@ -36,11 +36,11 @@ class WindowsDefender:
             return found
 
     def exclude(self, what: str, path: str) -> None:
-        with _telling("exclude", f"{what} {path} from Microsoft Defender"):
+        with telling("exclude", f"{what} {path} from Microsoft Defender", advices=_ADVICES):
             _call("Add", what, path)
 
     def include(self, what: str, path: str) -> None:
-        with _telling("take back", f"Microsoft Defender's exclusion of {what} {path}"):
+        with telling("take back", f"Microsoft Defender's exclusion of {what} {path}", advices=_ADVICES):
             _call("Remove", what, path)
 
 
@@ -52,12 +52,3 @@ def _call(method: str, what: str, path: str) -> None:
 
     if result := ask(call):
         raise failed(code_of(result), f"{_CLASS}.{method}")
-
-
-@contextmanager
-def _telling(action: str, subject: str) -> Iterator[None]:
-    try:
-        with telling(action, subject):
-            yield
-    except ServiceNotRunning as fault:
-        raise ServiceNotRunning(fault.action, fault.subject, fault.code, "start WinDefend") from None

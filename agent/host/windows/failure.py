@@ -7,11 +7,11 @@ those that are bound by ctypes alike.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from agent.host import winerror
-from agent.host.errors import host_error
+from agent.host.errors import HostError, host_error
 
 if sys.platform == "win32":
     import pywintypes
@@ -29,6 +29,9 @@ else:
 
 _FACILITY_WIN32 = 0x8007_0000
 
+Advices = Mapping[int | type[HostError], str]
+_NO_ADVICES: Advices = {}
+
 
 def failed(code: int, call: str) -> Win32Error:
     """Return the exception for a call that failed with `code`. Windows' own text for it is left out."""
@@ -45,12 +48,15 @@ def code_of(result: int) -> int:
 
 
 @contextmanager
-def telling(action: str, subject: str, advice: str = "") -> Iterator[None]:
-    """What fails inside is told as: cannot `action` `subject`; `advice`."""
+def telling(action: str, subject: str, advice: str = "", *, advices: Advices = _NO_ADVICES) -> Iterator[None]:
+    """What fails inside is told as: cannot `action` `subject`; `advice`, or what `advices` have for its code,
+    or for its class.
+    """
     try:
         yield
     except (Win32Error, OSError) as failure:
         # The standard library's own Windows modules (winreg, _winapi, socket) raise OSError. A few calls fail
         # without saying why.
         code = code_of(getattr(failure, "winerror", None) or winerror.ERROR_GEN_FAILURE)
-        raise host_error(action, subject, code, advice) from failure
+        kind = type(host_error(action, subject, code))
+        raise kind(action, subject, code, advices.get(code, advices.get(kind, advice))) from failure

@@ -6,15 +6,15 @@ import sys
 
 assert sys.platform == "win32"
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 from agent.host import winerror
-from agent.host.errors import HostError, Unsupported
+from agent.host.errors import Unsupported
 from agent.host.port import Clock, FeatureState
-from agent.host.windows.failure import Win32Error, telling
+from agent.host.windows.failure import Advices, Win32Error, telling
 
-_ADVICE = {
+_ADVICES: Advices = {
+    Unsupported: "it has no dismapi.dll",
     winerror.ERROR_ELEVATION_REQUIRED: "run this as an administrator",
     winerror.CBS_E_SOURCE_MISSING: (
         "its files are not on this machine: add it by Windows' installation medium"
@@ -79,14 +79,5 @@ class WindowsFeatures:
                 return dism.disable(session, name)
 
 
-@contextmanager
-def _telling(action: str, name: str) -> Iterator[None]:
-    try:
-        with telling(action, f"Windows feature {name}"):
-            yield
-    except Unsupported as fault:
-        raise Unsupported(fault.action, fault.subject, fault.code, "it has no dismapi.dll") from None
-    except HostError as fault:
-        if advice := _ADVICE.get(fault.code, ""):
-            raise type(fault)(fault.action, fault.subject, fault.code, advice) from None
-        raise
+def _telling(action: str, name: str) -> AbstractContextManager[None]:
+    return telling(action, f"Windows feature {name}", advices=_ADVICES)

@@ -27,9 +27,7 @@ _LITTLE_ROOM = 0x1000
 """For each of many folders, in a process that stays."""
 
 
-class FileWatch(Closing):
-    """Watch[FileChange]."""
-
+class FileWatch(Closing[FileChange]):
     def __init__(self, path: PureWindowsPath, recursive: bool, clock: Clock, room: int = MOST_ROOM) -> None:
         self._path = path
         self._clock = clock
@@ -61,7 +59,7 @@ class FileWatch(Closing):
         self._changes.close()
 
 
-class JointWatch(Closing):
+class JointWatch(Closing[FileChange | KeyChange | RoutingChange]):
     """Folders, keys of the registry and routes, waited for in one thread: each further one would cost a
     megabyte.
     """

@@ -6,8 +6,8 @@ import sys
 
 assert sys.platform == "win32"
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pywintypes
@@ -27,6 +27,7 @@ _PROTOCOLS = {"icmpv4": 1, "tcp": 6, "udp": 17, "icmpv6": 58, "any": 256}
 _PROFILES = {"domain": 1, "private": 2, "public": 4}
 _ALL_PROFILES = 0x7FFF_FFFF
 _WITH_PORTS = ("tcp", "udp")
+_ADVICES = {ServiceNotRunning: "start Windows Defender Firewall (MpsSvc)"}
 
 
 class WindowsFirewall:
@@ -162,11 +163,5 @@ def _properties(rule: FirewallRuleDefinition) -> Mapping[str, object]:
     }
 
 
-@contextmanager
-def _telling(action: str, name: str) -> Iterator[None]:
-    try:
-        with telling(action, f"firewall rule {name}"):
-            yield
-    except ServiceNotRunning as fault:
-        advice = "start Windows Defender Firewall (MpsSvc)"
-        raise ServiceNotRunning(fault.action, fault.subject, fault.code, advice) from None
+def _telling(action: str, name: str) -> AbstractContextManager[None]:
+    return telling(action, f"firewall rule {name}", advices=_ADVICES)

@@ -95,9 +95,7 @@ class WatchedService:
                 self._gone = failure.winerror == winerror.ERROR_INVALID_PARAMETER
 
 
-class ServiceWatch(Closing):
-    """Watch[ServiceEvent]."""
-
+class ServiceWatch(Closing[ServiceEvent]):
     def __init__(self, names: Iterable[str], clock: Clock) -> None:
         super().__init__()
         self._clock = clock

@@ -11,10 +11,11 @@ from typing import Any
 
 from agent.engine.progress import Silent
 from agent.engine.run import make_so
+from agent.host import winerror
 from agent.host.port import Host, ServiceState
 from agent.host.sandbox.places import name_key
 from agent.host.sandbox.programs import SERVICES
-from agent.host.sandbox.service_records import PROCESS_ABORTED, run
+from agent.host.sandbox.service_records import run
 from agent.host.sandbox.state import State
 from agent.spec import Specification
 from sandbox.engine.world import changed
@@ -144,7 +145,9 @@ class Keeper:
 
     def crash(self, name: str = "kubelet") -> None:
         with State(self._folder).changing(SERVICES) as document:
-            document[name_key(name)]["run"] = run(ServiceState.STOPPED, exit_code=PROCESS_ABORTED)
+            document[name_key(name)]["run"] = run(
+                ServiceState.STOPPED, exit_code=winerror.ERROR_PROCESS_ABORTED
+            )
         self.happened(Signal(Source.SERVICE, name))
 
     def touched(self, path: PureWindowsPath) -> None:
