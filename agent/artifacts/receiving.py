@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -16,10 +17,10 @@ from agent.amounts import in_bytes
 from agent.artifacts.digests import Hashing, as_text, told_by
 from agent.artifacts.failure import Unusable
 from agent.artifacts.means import Means, file_name, is_on_machine, is_url
-from agent.artifacts.room import Room
 from agent.fetch.failure import Failed
 from agent.fetch.fetching import Begun, Changed, Fetcher, Limits, Request, TooLarge
 from agent.fetch.proxies import Proxies, of_environment
+from agent.host import winerror
 from agent.host.errors import NoSpace, NotFound
 from agent.host.port import Host
 from agent.host.protection import PRIVATE_FILE
@@ -30,6 +31,9 @@ _LIMITS_OF_CHECKSUMS = Limits(total=600.0, size=1 << 20)
 _BLOCK = 1 << 18
 _MOST_BEGINNINGS = 3
 """From the first byte, of what changes while it comes, or comes from a server that cannot go on."""
+RESERVE = 256 << 20
+"""Bytes that stay free, for Windows and the services that run meanwhile."""
+_MEBIBYTE = 1 << 20
 
 
 class Progress(Protocol):
@@ -39,9 +43,43 @@ class Progress(Protocol):
     def tried_again(self, name: str, why: str, /) -> None: ...
 
 
-class Unseen:
-    def came(self, name: str, received: int, size: int | None, /) -> None: ...
-    def tried_again(self, name: str, why: str, /) -> None: ...
+class Unseen(Progress):
+    """For whoever only wants the result."""
+
+
+class Room:
+    """Free space that all downloads into a folder share. Any thread may ask."""
+
+    def __init__(self, host: Host, folder: PureWindowsPath) -> None:
+        self._host = host
+        self._drive = PureWindowsPath(folder.anchor)
+        self._coming: dict[str, int] = {}
+        """By name, how many bytes are still to come."""
+        self._turn = threading.Lock()
+
+    def require(self, name: str, size: int) -> None:
+        """Note that so many bytes of `name` are still to be written.
+
+        Raises NoSpace where the disk does not have them beside what others are still to write, and a reserve.
+        """
+        with self._turn:
+            self._coming.pop(name, None)
+            needed = sum(self._coming.values()) + size
+            free = self._host.facts.disk(self._drive).free
+            if free < needed + RESERVE:
+                raise NoSpace(
+                    "fetch",
+                    name,
+                    winerror.ERROR_DISK_FULL,
+                    f"{self._drive.drive} has {free // _MEBIBYTE:,} MiB free, {-(-needed // _MEBIBYTE):,} MiB"
+                    f" are to be written, and {RESERVE // _MEBIBYTE} MiB have to stay free: make room there",
+                )
+            self._coming[name] = size
+
+    def release(self, name: str) -> None:
+        """Nothing more of it comes."""
+        with self._turn:
+            self._coming.pop(name, None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from agent.engine.planning import (
     users_first,
 )
 from agent.engine.progress import Progress
-from agent.engine.run import Unfinished, clean_up, end_properly, unfinished
+from agent.engine.run import Unfinished, clean_up, read_state, secured_state, unfinished
 from agent.engine.state_folder import StateFolder
 from agent.engine.target import Record, Target
 from agent.hashing import new_sha256
@@ -85,9 +85,7 @@ class Repaired:
 
 def drifted(host: Host, keys: Collection[Key] | None = None) -> Found:
     """What is not as it was made, of all or of these. Changes nothing. Raises CannotBeSo, HostError."""
-    folder = StateFolder.of(host)
-    folder.check()
-    look = _Look(host, Inventory.load(folder).records, keys)
+    look = _Look(host, read_state(host)[1].records, keys)
     return Found(tuple(look.drifts()), look.unseen)
 
 
@@ -102,9 +100,8 @@ class Outlook:
 
 def outlook(host: Host, keys: Collection[Key] | None = None) -> Outlook:
     """Of all or of these. Changes nothing. Raises CannotBeSo, HostError."""
-    folder = StateFolder.of(host)
-    folder.check()
-    records = Inventory.load(folder).records
+    folder, inventory = read_state(host)
+    records = inventory.records
     drifts = tuple(_Look(host, records, keys).drifts())
     planned = _planned(host, folder, records, {drift.key for drift in drifts}, (), gives_way=False)
     reached = {change.target.key for change in (*planned.changes, *planned.resumes)}
@@ -129,10 +126,7 @@ def repair(
     Raises Busy, Unfinished, CannotBeSo and HostError before anything is changed.
     """
     with held_by_service(host):
-        folder = StateFolder.of(host)
-        folder.secure()
-        inventory = Inventory.load(folder)
-        end_properly(host, folder, inventory)
+        folder, inventory = secured_state(host)
         if unfinished(folder, inventory) is not None:
             raise Unfinished(f"a run was interrupted: run it again to finish it, or {host.called} --rollback")
         planned = _planned(host, folder, inventory.records, keys, restart, gives_way=True)
@@ -416,10 +410,7 @@ def put_by(host: Host) -> None:
 def _put_some_by(host: Host) -> bool:
     """Whether there is more to do."""
     with held_by_service(host):
-        folder = StateFolder.of(host)
-        folder.secure()
-        inventory = Inventory.load(folder)
-        end_properly(host, folder, inventory)
+        folder, inventory = secured_state(host)
         if not inventory.records or unfinished(folder, inventory) is not None:
             return False
         with suppress(AlreadyExists):

@@ -84,9 +84,7 @@ def preview(
     but: Collection[str] = (),
 ) -> Plan:
     """What `make_so` would do. Raises CannotBeSo."""
-    folder = StateFolder.of(host)
-    folder.check()
-    inventory = Inventory.load(folder)
+    folder, inventory = read_state(host)
     journal = unfinished(folder, inventory)
     own = journal if journal is not None and part in (None, journal.part) else None
     known = _in_manner(remembered(inventory, own), manners)
@@ -149,9 +147,7 @@ def interrupted_part(host: Host) -> str | None:
 
 
 def _cut_off(host: Host) -> Journal | None:
-    folder = StateFolder.of(host)
-    folder.check()
-    journal = unfinished(folder, Inventory.load(folder))
+    journal = unfinished(*read_state(host))
     if journal is None or not is_somebodys(journal.part) or host.processes.is_held(LOCK):
         return None
     return journal
@@ -194,10 +190,7 @@ def make_so(
     something. Its run goes to its end then: a rollback would stop and start the same services once more.
     """
     with held(host, progress.waiting, is_resident=is_resident):
-        folder = StateFolder.of(host)
-        folder.secure()
-        inventory = Inventory.load(folder)
-        end_properly(host, folder, inventory, but_given=part is not None)
+        folder, inventory = secured_state(host, but_given=part is not None)
         journal = _to_go_on_from(host, folder, inventory, progress, part, but)
         known = _in_manner(remembered(inventory, journal), manners)
         mine = share(host, specification, inventory, known, part, beside=beside, but=but)
@@ -269,9 +262,7 @@ def as_made(host: Host, recipe: str) -> Done | None:
     Whoever has a recipe need not make the specification to learn that there is nothing to do.
     """
     try:
-        folder = StateFolder.of(host)
-        folder.check()
-        inventory = Inventory.load(folder)
+        folder, inventory = read_state(host)
         if not recipe or inventory.recipe_of(NODE) != recipe:
             return None
         found = _status(host, folder, inventory)
@@ -286,18 +277,13 @@ def as_made(host: Host, recipe: str) -> Done | None:
 def at_rest(host: Host, waiting: Callable[[str], None]) -> Iterator[bool]:
     """Whether no run was cut off; none begins meanwhile. Raises Busy."""
     with held_by_command(host, waiting):
-        folder = StateFolder.of(host)
-        folder.check()
-        yield unfinished(folder, Inventory.load(folder)) is None
+        yield unfinished(*read_state(host)) is None
 
 
 def take_back(host: Host, progress: Progress, *, is_resident: bool = False) -> Undone | None:
     """Undoes what an interrupted run had done; None if there is none. What was fetched for it goes, too."""
     with held(host, progress.waiting, is_resident=is_resident):
-        folder = StateFolder.of(host)
-        folder.secure()
-        inventory = Inventory.load(folder)
-        end_properly(host, folder, inventory)
+        folder, inventory = secured_state(host)
         journal = unfinished(folder, inventory)
         if journal is None:
             return None
@@ -397,9 +383,7 @@ class Status:
 
 def title(host: Host) -> str:
     """Where what is on this machine came from; empty where nothing is."""
-    folder = StateFolder.of(host)
-    folder.check()
-    return Inventory.load(folder).title
+    return read_state(host)[1].title
 
 
 def status(host: Host) -> Status:
@@ -591,14 +575,27 @@ def _is_saved(folder: StateFolder, journal: Journal) -> bool:
         return False
 
 
-def end_properly(host: Host, folder: StateFolder, inventory: Inventory, *, but_given: bool = True) -> None:
-    """A run that had done everything, and was cut off while it put its things away."""
+def read_state(host: Host) -> tuple[StateFolder, Inventory]:
+    """Return what is remembered, for those who only look. Raises CannotBeSo."""
+    folder = StateFolder.of(host)
+    folder.check()
+    return folder, Inventory.load(folder)
+
+
+def secured_state(host: Host, *, but_given: bool = True) -> tuple[StateFolder, Inventory]:
+    """Return what is remembered, for those who change it: once a run that had done everything, and was cut
+    off while it put its things away, has come to its end. Raises CannotBeSo.
+    """
+    folder = StateFolder.of(host)
+    folder.secure()
+    inventory = Inventory.load(folder)
     journal = Journal.unfinished(folder)
     if journal is not None and _is_over(journal, inventory):
         clean_up(host, folder, inventory, journal)
     elif journal is None and not inventory.records:
         with suppress(HostError):
             folder.dissolve(but_given=but_given)
+    return folder, inventory
 
 
 def clean_up(host: Host, folder: StateFolder, inventory: Inventory, journal: Journal) -> None:

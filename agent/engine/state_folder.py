@@ -19,6 +19,16 @@ from agent.resources.own_folder import own_folder
 from agent.resources.trees import are_on_one_drive, remove_tree
 
 
+class _Below:
+    """What lies in the folder under a name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, folder: StateFolder, _: type[StateFolder]) -> PureWindowsPath:
+        return folder.path / self._name
+
+
 @dataclass(frozen=True, slots=True)
 class StateFolder:
     """Contents that may have to come back are files named by their hash, in `kept`."""
@@ -33,76 +43,32 @@ class StateFolder:
     def of(cls, host: Host) -> StateFolder:
         return cls(host, own_folder(host))
 
-    @property
-    def inventory(self) -> PureWindowsPath:
-        return self.path / "node.json"
-
-    @property
-    def inventory_copy(self) -> PureWindowsPath:
-        """Without it nobody could tell what on this machine is wmcb's, so it is there twice."""
-        return self.path / "node.json.copy"
-
-    @property
-    def journal(self) -> PureWindowsPath:
-        return self.path / "journal"
-
-    @property
-    def made(self) -> PureWindowsPath:
-        """Small contents as they were made, by their hash: what somebody changes can be made so again."""
-        return self.path / "made"
-
-    @property
-    def pause(self) -> PureWindowsPath:
-        """As long as it is there, the resident service repairs nothing."""
-        return self.path / "pause"
-
-    @property
-    def following(self) -> PureWindowsPath:
-        """What became of the ConfigMap that the resident service follows."""
-        return self.path / "following.json"
-
-    @property
-    def continuing(self) -> PureWindowsPath:
-        """What is gone on with after a restart."""
-        return self.path / "continue"
-
-    @property
-    def certificates(self) -> PureWindowsPath:
-        """In which start of Windows the operator has changed whom the machine believes."""
-        return self.path / "certificates"
-
-    @property
-    def variables(self) -> PureWindowsPath:
-        """In which start of Windows the operator was asked for another, which lacked variables."""
-        return self.path / "variables"
-
-    @property
-    def fetched(self) -> PureWindowsPath:
-        """Contents that a run will need, by their hash."""
-        return self.path / "fetched"
-
-    @property
-    def given(self) -> PureWindowsPath:
-        """The same for a document that somebody gives on the machine."""
-        return self.path / "given"
-
-    @property
-    def mending(self) -> PureWindowsPath:
-        """The same for what is to be put right, and was not copied."""
-        return self.path / "mending"
-
-    @property
-    def tls(self) -> PureWindowsPath:
-        """Private keys, each for as long as TLS takes to load it."""
-        return self.path / "tls"
-
-    @property
-    def _reserve(self) -> PureWindowsPath:
-        return self.path / "reserve"
-
-    @property
-    def _kept(self) -> PureWindowsPath:
-        return self.path / "kept"
+    inventory = _Below("node.json")
+    inventory_copy = _Below("node.json.copy")
+    """Without it nobody could tell what on this machine is wmcb's, so it is there twice."""
+    journal = _Below("journal")
+    made = _Below("made")
+    """Small contents as they were made, by their hash: what somebody changes can be made so again."""
+    pause = _Below("pause")
+    """As long as it is there, the resident service repairs nothing."""
+    following = _Below("following.json")
+    """What became of the ConfigMap that the resident service follows."""
+    continuing = _Below("continue")
+    """What is gone on with after a restart."""
+    certificates = _Below("certificates")
+    """In which start of Windows the operator has changed whom the machine believes."""
+    variables = _Below("variables")
+    """In which start of Windows the operator was asked for another, which lacked variables."""
+    fetched = _Below("fetched")
+    """Contents that a run will need, by their hash."""
+    given = _Below("given")
+    """The same for a document that somebody gives on the machine."""
+    mending = _Below("mending")
+    """The same for what is to be put right, and was not copied."""
+    tls = _Below("tls")
+    """Private keys, each for as long as TLS takes to load it."""
+    _reserve = _Below("reserve")
+    _kept = _Below("kept")
 
     def ensure(self) -> None:
         """What is in there is believed, and every user may make folders in ProgramData."""

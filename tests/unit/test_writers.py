@@ -63,7 +63,6 @@ WRITERS: dict[str, dict[str, str]] = {
         "agent/resources/file.py": CONTENT,
         "agent/artifacts/receiving.py": PRIVATE,
         "agent/artifacts/stock.py": PRIVATE,
-        "agent/artifacts/supplying.py": PRIVATE,
     },
     "a file of this system": {
         "agent/cli/support_bundle.py": "what agent.cli.bundled and agent.cli.scrubbing have redacted",

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import pkcs7
 from cryptography.x509.oid import NameOID
 
-from agent.artifacts.room import RESERVE
+from agent.artifacts.receiving import RESERVE
 from lab import windows_python
 from lab.certificates import Authority
 from lab.disk import room

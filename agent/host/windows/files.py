@@ -57,7 +57,7 @@ class WindowsFiles(VolumeFiles):
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._digests = Digests(clock)
-        self._volume = _Volume()
+        self._volume: _Volume = _Volume()
 
     def observe(self, path: PureWindowsPath) -> FileState | None:
         with suppress(NotFound), telling("look at", str(path)), _reached(path, 0) as handle:

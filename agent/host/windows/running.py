@@ -12,6 +12,10 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import PureWindowsPath
+from typing import Self
+
+import win32file
+import win32job
 
 from agent.amounts import in_seconds
 from agent.host import commandline, winerror
@@ -19,12 +23,39 @@ from agent.host.errors import BadName, TimedOut
 from agent.host.port import Completed, FileKind
 from agent.host.windows.api import files
 from agent.host.windows.api.creation import NO_CONSOLE, UNSEEN_CONSOLE, created
-from agent.host.windows.api.jobs import Job
 from agent.host.windows.api.processes import Process
 from agent.host.windows.failure import telling
 from agent.host.windows.walking import expect, folder_of
 
 _BLOCK = 1 << 16
+
+
+class Job:
+    """A job object: a process and all that it starts, ended together.
+
+    Ends whatever still runs in it when it is closed, also by this process' own end.
+    """
+
+    def __init__(self) -> None:
+        # What the types say of it is not what it does. An empty name is none.
+        self.handle: int = win32job.CreateJobObject(None, "")  # type: ignore[func-returns-value,assignment]
+        self._limit(win32job.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        win32file.CloseHandle(self.handle)
+
+    def let_go(self) -> None:
+        """What still runs in it goes on."""
+        self._limit(0)
+
+    def _limit(self, flags: int) -> None:
+        kind = win32job.JobObjectExtendedLimitInformation
+        limits = win32job.QueryInformationJobObject(self.handle, kind)
+        limits["BasicLimitInformation"]["LimitFlags"] = flags
+        win32job.SetInformationJobObject(self.handle, kind, limits)
 
 
 def run(

@@ -18,9 +18,8 @@ import pytest
 
 from agent.artifacts import receiving
 from agent.artifacts.means import Means, mirror
-from agent.artifacts.room import Room
-from agent.artifacts.stock import Stock
-from agent.artifacts.supplying import Supplying
+from agent.artifacts.receiving import Room
+from agent.artifacts.stock import Stock, Supplying
 from agent.host.errors import host_error
 from agent.host.port import Host, SigningCertificate
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE

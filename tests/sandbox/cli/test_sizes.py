@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from agent.artifacts.room import RESERVE
+from agent.artifacts.receiving import RESERVE
 from agent.cli import means
 from agent.spec import Inline
 from lab.waiting import until
