@@ -43,8 +43,9 @@ class Progress(Protocol):
     def tried_again(self, name: str, why: str, /) -> None: ...
 
 
-class Unseen(Progress):
-    """For whoever only wants the result."""
+class Unseen:
+    def came(self, name: str, received: int, size: int | None, /) -> None: ...
+    def tried_again(self, name: str, why: str, /) -> None: ...
 
 
 class Room:

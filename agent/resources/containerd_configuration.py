@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import PureWindowsPath
 from typing import cast
 
@@ -70,30 +70,27 @@ class ContainerdConfigurationResource(Kind[ContainerdConfiguration]):
         return None
 
     def apply(self, host: Host, want: ContainerdConfiguration, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - what was there is in the state
-        try:
+        with _editing(want.path):
             text = f"version = {want.version}\n" if found is None else _text(host, want.path) or ""
-        except toml.NotReadable as fault:
-            raise _cannot_be_edited(want.path, fault) from fault
-        _write(host, want.path, _edited(want.path, text, self.wanted(want)))
+            edited = _edited(text, self.wanted(want))
+        _write(host, want.path, edited)
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
         path = PureWindowsPath(name)
         try:
             text = _text(host, path)
-        except toml.NotReadable as fault:
-            return f"{path} stays as it is: {fault}"
-        if before is None:
-            return None if text is None else _take_ours(host, path, text, manner)
-        names = [field for field in before if field not in _NO_FIELDS]
-        if text is None:
-            # Somebody has removed it all. What was ours can be there again; the rest was never known here.
-            text = f"version = {manner['version']}\n"
-            settings = cast("Mapping[str, str | None]", {field: before[field] for field in names})
-            _write(host, path, _edited(path, text, settings))
-            return None
-        try:
-            toml.parsed(text)
-            given_back = toml.given_back(text, names, _settings(before))
+            if before is None:
+                return None if text is None else _take_ours(host, path, text, manner)
+            names = [field for field in before if field not in _NO_FIELDS]
+            if text is None:
+                # Somebody has removed it all. What was ours can be there again; the rest was never known
+                # here.
+                with _editing(path):
+                    text = f"version = {manner['version']}\n"
+                    given_back = _edited(text, {field: before[field] for field in names})
+            else:
+                toml.parsed(text)
+                given_back = toml.given_back(text, names, _settings(before))
         except toml.NotReadable as fault:
             return f"{path} stays as it is: {fault}"
         _write(host, path, given_back)
@@ -102,29 +99,27 @@ class ContainerdConfigurationResource(Kind[ContainerdConfiguration]):
 
 def _take_ours(host: Host, path: PureWindowsPath, text: str, manner: State) -> str | None:
     """Out of a file that was made here; with it, unless somebody has put something into it since."""
-    try:
-        toml.parsed(text)
-        left = toml.given_back(text, cast("Sequence[str]", manner.get("settings", sorted(_SETTINGS))), ())
-        if toml.parsed(left).keys() <= {_VERSION}:
-            with suppress(NotFound):
-                host.files.remove(path)
-            return None
-    except toml.NotReadable as fault:
-        return f"{path} stays as it is: {fault}"
+    toml.parsed(text)
+    left = toml.given_back(text, cast("Sequence[str]", manner.get("settings", sorted(_SETTINGS))), ())
+    if toml.parsed(left).keys() <= {_VERSION}:
+        with suppress(NotFound):
+            host.files.remove(path)
+        return None
     _write(host, path, left)
     return f"{path} stays, with what somebody else has put into it"
 
 
-def _edited(path: PureWindowsPath, text: str, wanted: State) -> str:
+def _edited(text: str, wanted: State) -> str:
+    toml.parsed(text)
+    return toml.edited(text, cast("Mapping[str, str | None]", wanted))
+
+
+@contextmanager
+def _editing(path: PureWindowsPath) -> Iterator[None]:
     try:
-        toml.parsed(text)
-        return toml.edited(text, cast("Mapping[str, str | None]", wanted))
+        yield
     except toml.NotReadable as fault:
-        raise _cannot_be_edited(path, fault) from fault
-
-
-def _cannot_be_edited(path: PureWindowsPath, fault: toml.NotReadable) -> CannotBeSo:
-    return CannotBeSo(f"{path} cannot be edited: {fault}")
+        raise CannotBeSo(f"{path} cannot be edited: {fault}") from fault
 
 
 def _settings(before: State) -> Sequence[toml.Setting]:

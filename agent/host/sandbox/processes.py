@@ -192,8 +192,6 @@ def _end_all(process: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def _there(action: str, pid: int) -> Iterator[psutil.Process]:
-    import psutil
-
     try:
         yield psutil.Process(pid)
     except psutil.NoSuchProcess as failure:

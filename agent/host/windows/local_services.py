@@ -17,7 +17,6 @@ from agent.host.windows.api.processes import Process
 from agent.host.windows.api.security import DACL, OWNER, PROTECTED_DACL, descriptor
 from agent.host.windows.api.service_control import CONNECT, CREATE_SERVICE, ENUMERATE, Manager, ServiceHandle
 from agent.host.windows.failure import Win32Error
-from agent.host.windows.local_scm import LocalServiceControlManager
 from agent.host.windows.scm import Registration, ServiceKey
 from agent.host.windows.service_program import serve
 from agent.host.windows.service_watch import ServiceWatch, WatchedService
@@ -32,11 +31,7 @@ def local_services(clock: Clock) -> WindowsServices:
     def watch(names: Iterable[str]) -> ServiceWatch:
         return ServiceWatch(names, clock)
 
-    return WindowsServices(LocalServiceControlManager(), clock, _lives, _view, watch, _serve)
-
-
-def _view(name: str) -> WatchedService:
-    return WatchedService(name)
+    return WindowsServices(LocalServiceControlManager(), clock, _lives, WatchedService, watch, _serve)
 
 
 def _serve(name: str, program: ServiceProgram) -> int:
@@ -80,7 +75,7 @@ class LocalServiceControlManager:
         )
 
     def set_environment(self, name: str, environment: Mapping[str, str]) -> None:
-        import win32api  # it loads shell32, and few services have variables
+        import win32api  # noqa: PLC0415 - loads shell32.dll, 1.2 MB, and few services have variables
 
         rights = winreg.KEY_SET_VALUE | _WRITE_DAC | _WRITE_OWNER
         with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, _SERVICES + name, 0, rights) as key:

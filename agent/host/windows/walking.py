@@ -13,7 +13,7 @@ assert sys.platform == "win32"
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import PureWindowsPath
 
 from agent.host import winerror
@@ -36,18 +36,14 @@ def opened(
 ) -> Iterator[int]:
     """A handle of what lies there, or is made there. It may be a reparse point itself: see `expect`."""
 
-    def open_in(folder: int | None, name: str, *, no_link: bool = False) -> int:
-        return api.open_in(
-            folder,
-            name,
-            access,
-            share=share,
-            disposition=disposition,
-            options=options,
-            descriptor=descriptor,
-            no_link=no_link,
-        )
-
+    open_in = partial(
+        api.open_in,
+        access=access,
+        share=share,
+        disposition=disposition,
+        options=options,
+        descriptor=descriptor,
+    )
     check_path("reach", path)
     handle = _opened_at_once(path, open_in)
     if handle is None:

@@ -17,8 +17,6 @@ import win32service as ws
 
 from agent.host.port import ServiceDefinition, Services, StartType
 from agent.host.sddl import AUTHENTICATED_USERS, EVERYONE, USERS, SecurityDescriptor
-from agent.host.windows import open_windows
-from agent.host.windows.local_scm import LocalServiceControlManager
 from agent.host.windows.local_services import LocalServiceControlManager
 from agent.host.windows.machine import open_windows
 
