@@ -12,11 +12,11 @@ from agent.host import winerror
 from agent.host.errors import AccessDenied, ServiceNotRunning
 from agent.host.exclusions import is_refusal
 from agent.host.windows.api.com import ask, management
-from agent.host.windows.failure import code_of, failed, telling
+from agent.host.windows.failure import Advices, code_of, failed, telling
 
 _NAMESPACE = "root\\Microsoft\\Windows\\Defender"
 _CLASS = "MSFT_MpPreference"
-_ADVICES = {ServiceNotRunning: "start WinDefend"}
+_ADVICES: Advices = {ServiceNotRunning: "start WinDefend"}
 _PROPERTIES = {"path": "ExclusionPath", "process": "ExclusionProcess"}
 
 

@@ -16,7 +16,7 @@ from agent.host import firewall_lists, winerror
 from agent.host.errors import NotFound, ServiceNotRunning
 from agent.host.port import FirewallRuleDefinition
 from agent.host.windows.api.com import ask, create, error_code, put
-from agent.host.windows.failure import telling
+from agent.host.windows.failure import Advices, telling
 
 _POLICY = "{E2B3C97F-6AE1-41AC-817A-F6F92166D7DD}"  # NetFwPolicy2
 _RULE = "{2C5BC43E-3369-4C33-AB0C-BE9469677AF4}"  # NetFwRule
@@ -27,7 +27,7 @@ _PROTOCOLS = {"icmpv4": 1, "tcp": 6, "udp": 17, "icmpv6": 58, "any": 256}
 _PROFILES = {"domain": 1, "private": 2, "public": 4}
 _ALL_PROFILES = 0x7FFF_FFFF
 _WITH_PORTS = ("tcp", "udp")
-_ADVICES = {ServiceNotRunning: "start Windows Defender Firewall (MpsSvc)"}
+_ADVICES: Advices = {ServiceNotRunning: "start Windows Defender Firewall (MpsSvc)"}
 
 
 class WindowsFirewall:
