@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
-assert sys.platform == "win32"
-
 from agent.host.windows.api.com import ask, management
 from agent.host.windows.failure import Win32Error
 

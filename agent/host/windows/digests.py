@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
-from agent.hashing import new_sha256
-
-assert sys.platform == "win32"
-
 from collections.abc import Iterable
 from pathlib import PureWindowsPath
 from threading import Lock
 
+from agent.hashing import new_sha256
 from agent.host.port import Clock, FileState
 from agent.host.windows.api import files as api
 

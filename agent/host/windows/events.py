@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
-assert sys.platform == "win32"
-
 import win32evtlog
 
 from agent.host.event_sources import EventSources, kept_text

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
-assert sys.platform == "win32"
-
-
 from collections.abc import Iterator, Sequence
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING

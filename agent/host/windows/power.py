@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
-assert sys.platform == "win32"
-
-
 from collections.abc import Sequence
 
 from agent.host.port import Registry

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
-
-assert sys.platform == "win32"
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import PureWindowsPath

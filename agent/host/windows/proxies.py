@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
-assert sys.platform == "win32"
-
 from agent.host.port import DefaultProxy
 from agent.host.windows.api.winhttp import default_proxy, set_default_proxy
 from agent.host.windows.failure import telling

@@ -5,10 +5,6 @@ Needs little, for the resident service pays for all of it at each start: no subp
 
 from __future__ import annotations
 
-import sys
-
-assert sys.platform == "win32"
-
 import os
 import queue
 import threading

@@ -8,10 +8,6 @@ second. For four services that takes 0.17 % of a processor; notifications took 0
 
 from __future__ import annotations
 
-import sys
-
-assert sys.platform == "win32"
-
 from collections.abc import Iterable, Sequence
 from typing import Self
 

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
-assert sys.platform == "win32"
-
-
 from pathlib import PureWindowsPath
 
 from agent.hashing import new_sha256

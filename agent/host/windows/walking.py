@@ -7,10 +7,6 @@ that was looked at is the one that is used: nobody can change its name for a jun
 
 from __future__ import annotations
 
-import sys
-
-assert sys.platform == "win32"
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache, partial

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
-assert sys.platform == "win32"
-
 import ctypes
 from collections.abc import Callable
 from typing import Any

@@ -6,14 +6,11 @@ long is given up together with its thread; the next one gets a thread of its own
 
 from __future__ import annotations
 
-import sys
-
-assert sys.platform == "win32"
-
 import atexit
 import gc
 import importlib
 import queue
+import sys
 import threading
 import traceback
 import types

@@ -6,10 +6,6 @@ killed in between. Python's subprocess knows no jobs.
 
 from __future__ import annotations
 
-import sys
-
-assert sys.platform == "win32"
-
 import ctypes
 import os
 from collections.abc import Iterator, Mapping, Sequence

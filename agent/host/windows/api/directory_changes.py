@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
-assert sys.platform == "win32"
-
 from contextlib import suppress
 from ctypes import c_void_p, wintypes
 

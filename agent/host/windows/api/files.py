@@ -7,10 +7,6 @@ the place of a folder that was already looked at. It knows neither a longest pat
 
 from __future__ import annotations
 
-import sys
-
-assert sys.platform == "win32"
-
 import ctypes
 import struct
 from collections.abc import Iterator

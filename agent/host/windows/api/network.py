@@ -5,10 +5,6 @@ psutil tells neither an adapter's number, by which routes know it, nor the prefi
 
 from __future__ import annotations
 
-import sys
-
-assert sys.platform == "win32"
-
 import ctypes
 import ipaddress
 import struct

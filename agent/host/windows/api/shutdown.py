@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
-assert sys.platform == "win32"
-
 from ctypes import wintypes
 
 from agent.host.windows.api.binding import coded, dll
