@@ -6,17 +6,14 @@ from collections.abc import Mapping
 
 from agent.host.variables import REFERENCE, RegistryVariables, resolved
 
+# fmt: off
 _AT_INSTALLATION = {
-    "ComSpec": r"%SystemRoot%\system32\cmd.exe",
-    "NUMBER_OF_PROCESSORS": "4",
-    "OS": "Windows_NT",
-    "Path": r"%SystemRoot%\system32;%SystemRoot%",
-    "PATHEXT": ".COM;.EXE;.BAT;.CMD",
-    "PROCESSOR_ARCHITECTURE": "AMD64",
-    "TEMP": r"%SystemRoot%\TEMP",
-    "TMP": r"%SystemRoot%\TEMP",
+    "ComSpec": r"%SystemRoot%\system32\cmd.exe", "NUMBER_OF_PROCESSORS": "4", "OS": "Windows_NT",
+    "Path": r"%SystemRoot%\system32;%SystemRoot%", "PATHEXT": ".COM;.EXE;.BAT;.CMD",
+    "PROCESSOR_ARCHITECTURE": "AMD64", "TEMP": r"%SystemRoot%\TEMP", "TMP": r"%SystemRoot%\TEMP",
     "windir": r"%SystemRoot%",
 }
+# fmt: on
 _FROM_ELSEWHERE = {"SYSTEMROOT": r"C:\Windows", "SYSTEMDRIVE": "C:"}
 
 

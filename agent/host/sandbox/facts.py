@@ -23,31 +23,23 @@ _DOCUMENT = "facts.json"
 
 # Each may be given in facts.json under the same name; so may `disk`, `listening_ports` and `answers`, which
 # has for each port the status that is answered there.
+# fmt: off
 _DEFAULTS: dict[str, Any] = {
     "windows_version": {
-        "major": 10,
-        "minor": 0,
-        "build": 20348,
-        "revision": 4294,
-        "product": "Windows Server 2022 Datacenter",
-        "edition": "ServerDatacenter",
-        "server": True,
+        "major": 10, "minor": 0, "build": 20348, "revision": 4294, "server": True,
+        "product": "Windows Server 2022 Datacenter", "edition": "ServerDatacenter",
     },
     "architecture": "amd64",
     "memory": 16 << 30,
     "addresses": [
-        {
-            "interface": "Ethernet",
-            "address": "192.0.2.10",
-            "prefix_length": 24,
-            "mac": "00:15:5d:00:02:0a",
-        }
+        {"interface": "Ethernet", "address": "192.0.2.10", "prefix_length": 24, "mac": "00:15:5d:00:02:0a"},
     ],
     "host_name": "winworker",
     "containers_feature": True,
     "administrator": True,
     "pipes": ["containerd-containerd"],
 }
+# fmt: on
 
 
 class SandboxFacts:

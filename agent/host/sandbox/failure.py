@@ -9,22 +9,13 @@ from contextlib import contextmanager
 from agent.host import winerror
 from agent.host.errors import host_error
 
+# fmt: off
 _CODES = {
-    errno.ENOENT: 2,
-    errno.EACCES: 5,
-    errno.EPERM: 5,
-    errno.ETXTBSY: 5,
-    errno.EROFS: 19,
-    errno.EBUSY: 32,
-    errno.EEXIST: 183,
-    errno.ENOSPC: 112,
-    errno.EDQUOT: 112,
-    errno.ENOTEMPTY: 145,
-    errno.ENAMETOOLONG: 206,
-    errno.ENOEXEC: 193,
-    errno.ENOTDIR: 267,
-    errno.ESRCH: 87,
+    errno.ENOENT: 2, errno.EACCES: 5, errno.EPERM: 5, errno.ETXTBSY: 5, errno.EROFS: 19, errno.EBUSY: 32,
+    errno.EEXIST: 183, errno.ENOSPC: 112, errno.EDQUOT: 112, errno.ENOTEMPTY: 145, errno.ENAMETOOLONG: 206,
+    errno.ENOEXEC: 193, errno.ENOTDIR: 267, errno.ESRCH: 87,
 }
+# fmt: on
 
 
 @contextmanager

@@ -75,12 +75,12 @@ _NOT_LOADED = frozenset(
 )
 """Of a description that lies in a DLL, where that or its resource is missing."""
 _AUTOMATIC, _MANUAL, _DISABLED = 2, 3, 4
+# fmt: off
 _START_NUMBERS = {
-    StartType.AUTOMATIC: _AUTOMATIC,
-    StartType.DELAYED: _AUTOMATIC,
-    StartType.MANUAL: _MANUAL,
+    StartType.AUTOMATIC: _AUTOMATIC, StartType.DELAYED: _AUTOMATIC, StartType.MANUAL: _MANUAL,
     StartType.DISABLED: _DISABLED,
 }
+# fmt: on
 _START_TYPES = {_MANUAL: StartType.MANUAL, _DISABLED: StartType.DISABLED}
 
 _DEFAULTS: dict[Setting, SettingValue] = {
@@ -95,14 +95,13 @@ _DEFAULTS: dict[Setting, SettingValue] = {
 _REGISTERED = frozenset({"command", "display_name", "start", "dependencies", "account"})
 """Fields of the definition that are parts of the registration itself."""
 
+# fmt: off
 _FIELDS = {
-    Setting.DESCRIPTION: "description",
-    Setting.RECOVERY: "recovery",
-    Setting.DELAYED: "start",
-    Setting.ON_ERROR_EXIT: "recovery",
-    Setting.SID_TYPE: "sid_type",
+    Setting.DESCRIPTION: "description", Setting.RECOVERY: "recovery", Setting.DELAYED: "start",
+    Setting.ON_ERROR_EXIT: "recovery", Setting.SID_TYPE: "sid_type",
     Setting.PRESHUTDOWN: "preshutdown_milliseconds",
 }
+# fmt: on
 
 
 class WindowsServices:
