@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from agent.engine.state_folder import StateFolder
 from agent.engine.target import NODE, Record
@@ -94,16 +94,11 @@ class Inventory:
         document = {
             "format": written_format(has_parts=bool(has_parts)),
             "run": self.run,
-            "title": self.title,
-            "recipe": self.recipe_of(NODE),
-            "command": self.command,
+            **asdict(self.origins.get(NODE, Origin())),
             "resources": [record.document() for record in self.records.values()],
         }
         if others:
-            document["parts"] = {
-                name: {"title": origin.title, "recipe": origin.recipe, "command": origin.command}
-                for name, origin in others.items()
-            }
+            document["parts"] = {name: asdict(origin) for name, origin in others.items()}
         text = json.dumps(document, indent=1)
         if is_secret(text):
             text = sealed(folder.host, json.dumps({**document, "format": FORMAT}, indent=1))

@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any
 
 from agent.engine.inventory import check_format, check_kinds, written_format
 from agent.engine.state_folder import StateFolder
@@ -45,13 +45,9 @@ class Step:
         }
 
     @classmethod
-    def from_document(cls, document: Mapping[str, Value]) -> Step:
-        return cls(
-            Deed(document["deed"]),
-            to_key(document["key"]),
-            cast("State | None", document["before"]),
-            cast("State", document["manner"]),
-        )
+    def from_document(cls, document: Mapping[str, Any]) -> Step:
+        deed, key = Deed(document["deed"]), to_key(document["key"])
+        return cls(deed, key, document["before"], document["manner"])
 
 
 class Journal:

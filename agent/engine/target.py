@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from agent.host.port import Host
 from agent.redaction import register, register_document, register_name, register_words
@@ -48,14 +48,9 @@ class Target:
         }
 
     @classmethod
-    def from_document(cls, document: Mapping[str, Value]) -> Target:
-        uses = cast("Sequence[Value]", document["uses"])
-        target = cls(
-            to_key(document["key"]),
-            cast("State", document["wanted"]),
-            cast("State", document["manner"]),
-            tuple(to_key(each) for each in uses),
-        )
+    def from_document(cls, document: Mapping[str, Any]) -> Target:
+        uses = tuple(map(to_key, document["uses"]))
+        target = cls(to_key(document["key"]), document["wanted"], document["manner"], uses)
         _register_secrets(target.key, target.wanted, target.manner)
         return target
 
@@ -91,18 +86,11 @@ class Record:
         return document
 
     @classmethod
-    def from_document(cls, document: Mapping[str, Value]) -> Record:
-        target = Target.from_document(document)
-        before = cast("State | None", document["before"])
+    def from_document(cls, document: Mapping[str, Any]) -> Record:
+        target, before = Target.from_document(document), document["before"]
         _register_secrets(target.key, before or {}, target.manner)
-        return cls(
-            target,
-            before,
-            cast("State | None", document["settled"]),
-            tuple(cast("Sequence[str]", document.get("parts", (NODE,)))),
-            cast("int | None", document.get("asked_in")),
-            bool(document.get("is_leaving")),
-        )
+        parts, is_leaving = tuple(document.get("parts", (NODE,))), bool(document.get("is_leaving"))
+        return cls(target, before, document["settled"], parts, document.get("asked_in"), is_leaving)
 
 
 def _register_secrets(key: Key, state: State, manner: State) -> None:
@@ -124,6 +112,6 @@ def to_document(key: Key) -> Value:
     return [key.kind, key.name]
 
 
-def to_key(document: Value) -> Key:
-    kind, name = cast("Sequence[str]", document)
+def to_key(document: Sequence[str]) -> Key:
+    kind, name = document
     return Key(kind, name)

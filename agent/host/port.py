@@ -39,6 +39,8 @@ class Watch(Protocol[T_co]):
 
 # Files and folders
 
+Content = bytes | Iterable[bytes]
+"""Of a file: as a whole, or piece by piece."""
 PATIENCE_SECONDS = 2.0
 """How long a virus scanner may hold a file: it looks into each new one, mostly for less than a second."""
 
@@ -159,7 +161,7 @@ class Files(Protocol):
         """One folder, born with its descriptor. Its parent must exist, it must not."""
 
     def write(
-        self, path: PureWindowsPath, content: bytes | Iterable[bytes], descriptor: SecurityDescriptor
+        self, path: PureWindowsPath, content: Content, descriptor: SecurityDescriptor
     ) -> PureWindowsPath | None:
         """Put a whole file in place: new content and descriptor, or the old ones, and nothing in between.
 
@@ -175,12 +177,7 @@ class Files(Protocol):
         """The same by moving a file of the same volume, however large, that is flushed and nobody's yet."""
 
     def append(
-        self,
-        path: PureWindowsPath,
-        content: bytes | Iterable[bytes],
-        descriptor: SecurityDescriptor,
-        *,
-        flushed: bool = True,
+        self, path: PureWindowsPath, content: Content, descriptor: SecurityDescriptor, *, flushed: bool = True
     ) -> None:
         """Add to a file, flushed before this returns; a new one is born with the descriptor. For journals.
 

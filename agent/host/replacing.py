@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import PureWindowsPath
 from typing import Protocol, TypeVar
 
 from agent.host.errors import AccessDenied, HostError, InUse, ProgramRunning
-from agent.host.port import PATIENCE_SECONDS, Clock
+from agent.host.port import PATIENCE_SECONDS, Clock, Content
 from agent.host.sddl import SecurityDescriptor
 
 _LEFTOVER = re.compile(r"wmcb-[0-9a-f]{16}\.(tmp|old)", re.IGNORECASE)
@@ -64,7 +64,7 @@ def put_in_place(
     volume: Volume[Handle],
     clock: Clock,
     path: PureWindowsPath,
-    content: bytes | Iterable[bytes],
+    content: Content,
     descriptor: SecurityDescriptor,
 ) -> PureWindowsPath | None:
     """`Files.write`: returns where a running program was put aside, if there was one."""
@@ -101,7 +101,7 @@ class VolumeFiles(ABC):
     def set_descriptor(self, path: PureWindowsPath, descriptor: SecurityDescriptor) -> None: ...
 
     def write(
-        self, path: PureWindowsPath, content: bytes | Iterable[bytes], descriptor: SecurityDescriptor
+        self, path: PureWindowsPath, content: Content, descriptor: SecurityDescriptor
     ) -> PureWindowsPath | None:
         return put_in_place(self._volume, self._clock, path, content, descriptor)
 
@@ -121,9 +121,7 @@ class VolumeFiles(ABC):
         patiently(self._clock, lambda: self._volume.remove(path))
 
 
-def added(
-    content: bytes | Iterable[bytes], write: Callable[[bytes], None], flush: Callable[[], None]
-) -> None:
+def added(content: Content, write: Callable[[bytes], None], flush: Callable[[], None]) -> None:
     """`Files.append`, to a file that is open."""
     try:
         for block in (content,) if isinstance(content, bytes) else content:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 SYSTEM = "S-1-5-18"
@@ -293,14 +293,18 @@ class _Reader:
         raise self.fault("the bracket is never closed")
 
     def flags(self) -> AceFlags:
-        flags = AceFlags(0)
+        return AceFlags(self.letters(_FLAGS, "expected OI, CI, NP, IO, ID or a semicolon"))
+
+    def letters(self, table: Mapping[str, int], expected: str) -> int:
+        """Return the bits of all pairs of letters up to a semicolon."""
+        bits = 0
         while not self.text.startswith(";", self.place):
-            bit = _FLAGS.get(self.text[self.place : self.place + 2])
+            bit = table.get(self.text[self.place : self.place + 2])
             if bit is None:
-                raise self.fault("expected OI, CI, NP, IO, ID or a semicolon")
-            flags |= bit
+                raise self.fault(expected)
+            bits |= bit
             self.place += 2
-        return flags
+        return bits
 
     def mask(self) -> int:
         if number := _NUMBER.match(self.text, self.place):
@@ -314,14 +318,7 @@ class _Reader:
                 raise self.fault("an access mask has 32 bits")
             self.place = number.end()
             return mask
-        mask = 0
-        while not self.text.startswith(";", self.place):
-            right = _RIGHTS.get(self.text[self.place : self.place + 2])
-            if right is None:
-                raise self.fault("expected a right such as FA, FR, FX, GA, or a number")
-            mask |= right
-            self.place += 2
-        return mask
+        return self.letters(_RIGHTS, "expected a right such as FA, FR, FX, GA, or a number")
 
     def sid(self) -> str:
         if match := _SID.match(self.text, self.place):

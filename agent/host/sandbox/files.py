@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PureWindowsPath
 
@@ -14,6 +14,7 @@ from agent.host.names import check_path
 from agent.host.pending_moves import forget_removal
 from agent.host.port import (
     Clock,
+    Content,
     Entry,
     Examined,
     FileChange,
@@ -154,7 +155,7 @@ class SandboxFiles(VolumeFiles):
     def append(
         self,
         path: PureWindowsPath,
-        content: bytes | Iterable[bytes],
+        content: Content,
         descriptor: SecurityDescriptor,
         *,
         flushed: bool = True,  # noqa: ARG002 - no power is cut here, see agent.host.sandbox.state
@@ -175,7 +176,7 @@ class SandboxFiles(VolumeFiles):
         with held.opened("append to", place, os.O_WRONLY | os.O_APPEND) as opened:
             self._add(opened, content)
 
-    def _add(self, handle: int, content: bytes | Iterable[bytes]) -> None:
+    def _add(self, handle: int, content: Content) -> None:
         volume = self._volume
         added(content, lambda block: volume.write(handle, block), lambda: volume.flush(handle))
 

@@ -17,7 +17,7 @@ from pathlib import PureWindowsPath
 
 from agent.host import commandline, winerror
 from agent.host.definitions import NO_PROGRAM, check_service_name, image_path
-from agent.host.errors import BadName, HostError, MarkedForDeletion, NotFound, ServiceFailed, host_error
+from agent.host.errors import BadName, HostError, NotFound, ServiceFailed, host_error
 from agent.host.port import (
     Clock,
     Control,
@@ -97,7 +97,7 @@ class SandboxServices:
                     if record["marked"]
                     else winerror.ERROR_SERVICE_EXISTS
                 )
-                raise host_error("create", _subject(name), code)
+                raise _refused("create", name, code)
             _create(document, "create", definition, line)
         return ()
 
@@ -124,24 +124,22 @@ class SandboxServices:
             record["marked"] = True
         if state_of(record) in (ServiceState.RUNNING, ServiceState.PAUSED):
             # No waiting would free the name.
-            raise MarkedForDeletion("delete", _subject(name), winerror.ERROR_SERVICE_MARKED_FOR_DELETE)
+            raise _refused("delete", name, winerror.ERROR_SERVICE_MARKED_FOR_DELETE)
         deadline = self._clock.monotonic() + DELETE_SECONDS
         with closing(self._document.bell()) as bell:
             while name_key(name) in self._document.read():
                 left = deadline - self._clock.monotonic()
                 if left <= 0:
-                    raise MarkedForDeletion(
-                        "delete", _subject(name), winerror.ERROR_SERVICE_MARKED_FOR_DELETE
-                    )
+                    raise _refused("delete", name, winerror.ERROR_SERVICE_MARKED_FOR_DELETE)
                 self._document.wait(bell, [name], left)
 
     def start(self, name: str, arguments: Sequence[str] = ()) -> None:
         document = self._document.read()
         record = unmarked(document, "start", name)
         if record["start"] == StartType.DISABLED.value:
-            raise host_error("start", _subject(name), winerror.ERROR_SERVICE_DISABLED)
+            raise _refused("start", name, winerror.ERROR_SERVICE_DISABLED)
         if state_of(record) is not ServiceState.STOPPED:
-            raise host_error("start", _subject(name), winerror.ERROR_SERVICE_ALREADY_RUNNING)
+            raise _refused("start", name, winerror.ERROR_SERVICE_ALREADY_RUNNING)
         for dependency in _services_of(record):
             self._start_dependency(document, name, dependency)
         with self._document.changing() as document:
@@ -152,23 +150,21 @@ class SandboxServices:
             record = existing(document, "stop", name)
             state = state_of(record)
             if state is ServiceState.STOPPED:
-                raise host_error("stop", _subject(name), winerror.ERROR_SERVICE_NOT_ACTIVE)
+                raise _refused("stop", name, winerror.ERROR_SERVICE_NOT_ACTIVE)
             if state in (ServiceState.START_PENDING, ServiceState.STOP_PENDING):
-                raise host_error("stop", _subject(name), winerror.ERROR_SERVICE_CANNOT_ACCEPT_CTRL)
+                raise _refused("stop", name, winerror.ERROR_SERVICE_CANNOT_ACCEPT_CTRL)
             if dependents := _running_dependents(document, name):
                 advice = f"stop {', '.join(dependents)} first"
-                raise host_error("stop", _subject(name), winerror.ERROR_DEPENDENT_SERVICES_RUNNING, advice)
+                raise _refused("stop", name, winerror.ERROR_DEPENDENT_SERVICES_RUNNING, advice)
             _ask_to_stop(record)
 
     def tell_of_parameters(self, name: str) -> None:
         with self._document.changing() as document:
             record = existing(document, "tell of new parameters", name)
             if state_of(record) is ServiceState.STOPPED:
-                raise host_error("tell of new parameters", _subject(name), winerror.ERROR_SERVICE_NOT_ACTIVE)
+                raise _refused("tell of new parameters", name, winerror.ERROR_SERVICE_NOT_ACTIVE)
             if state_of(record) is not ServiceState.RUNNING or not record["run"].get("speaks"):
-                raise host_error(
-                    "tell of new parameters", _subject(name), winerror.ERROR_SERVICE_CANNOT_ACCEPT_CTRL
-                )
+                raise _refused("tell of new parameters", name, winerror.ERROR_SERVICE_CANNOT_ACCEPT_CTRL)
             record["run"]["controls"].append(Control.PARAMETERS_CHANGED.value)
 
     def wait(self, name: str, state: ServiceState, seconds: float) -> ServiceStatus:
@@ -192,19 +188,17 @@ class SandboxServices:
         record = document.get(name_key(dependency))
         if record is None:
             advice = f"it depends on service {dependency}, which does not exist"
-            raise host_error("start", _subject(name), winerror.ERROR_SERVICE_DEPENDENCY_DELETED, advice)
+            raise _refused("start", name, winerror.ERROR_SERVICE_DEPENDENCY_DELETED, advice)
         try:
             if state_of(record) is ServiceState.STOPPED:
                 self.start(dependency)
             self.wait(dependency, ServiceState.RUNNING, FIRST_WORD_SECONDS)
         except HostError as failure:
-            raise host_error(
-                "start", _subject(name), winerror.ERROR_SERVICE_DEPENDENCY_FAIL, str(failure)
-            ) from failure
+            raise _refused("start", name, winerror.ERROR_SERVICE_DEPENDENCY_FAIL, str(failure)) from failure
 
     def _launch(self, record: Document, arguments: Sequence[str]) -> None:
         if state_of(record) is not ServiceState.STOPPED:
-            raise host_error("start", _subject(record["name"]), winerror.ERROR_SERVICE_ALREADY_RUNNING)
+            raise _refused("start", record["name"], winerror.ERROR_SERVICE_ALREADY_RUNNING)
         file, rest = self._command(record)
         if not (self._run_services and can_run(file)):
             record["run"] = run(ServiceState.RUNNING)
@@ -248,8 +242,8 @@ class SandboxServices:
         return {**self._environment.expanded(), **record["environment"], **system, **marks}
 
 
-def _subject(name: str) -> str:
-    return f"service {name}"
+def _refused(action: str, name: str, code: int, advice: str = "") -> HostError:
+    return host_error(action, f"service {name}", code, advice)
 
 
 def _create(document: Document, action: str, definition: ServiceDefinition, line: str) -> None:
@@ -288,7 +282,7 @@ def _check_display_name(document: Document, action: str, definition: ServiceDefi
     for key, record in document.items():
         if key != name_key(definition.name) and wanted in (key, name_key(record["display_name"])):
             advice = f"service {record['name']} has that display name"
-            raise host_error(action, _subject(definition.name), winerror.ERROR_DUPLICATE_SERVICE_NAME, advice)
+            raise _refused(action, definition.name, winerror.ERROR_DUPLICATE_SERVICE_NAME, advice)
 
 
 def _check_for_circles(document: Document, action: str, definition: ServiceDefinition) -> None:
@@ -297,8 +291,8 @@ def _check_for_circles(document: Document, action: str, definition: ServiceDefin
     while names:
         key = name_key(names.pop())
         if key == name_key(definition.name):
-            raise host_error(
-                action, _subject(definition.name), winerror.ERROR_CIRCULAR_DEPENDENCY, "it depends on itself"
+            raise _refused(
+                action, definition.name, winerror.ERROR_CIRCULAR_DEPENDENCY, "it depends on itself"
             )
         if key not in reached and key in document:
             reached.add(key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path, PureWindowsPath
@@ -15,6 +15,7 @@ from agent.host.names import check_path
 from agent.host.pending_moves import forget_removal
 from agent.host.port import (
     Clock,
+    Content,
     Entry,
     Examined,
     FileChange,
@@ -139,12 +140,7 @@ class WindowsFiles(VolumeFiles):
             pass
 
     def append(
-        self,
-        path: PureWindowsPath,
-        content: bytes | Iterable[bytes],
-        descriptor: SecurityDescriptor,
-        *,
-        flushed: bool = True,
+        self, path: PureWindowsPath, content: Content, descriptor: SecurityDescriptor, *, flushed: bool = True
     ) -> None:
         with (
             telling("add to", str(path)),
