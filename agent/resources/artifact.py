@@ -17,7 +17,7 @@ from agent.hashing import new_sha256
 from agent.host.errors import AlreadyExists, NotEmpty, NotFound
 from agent.host.port import Host
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
-from agent.resources.kind import CannotBeSo, Kept, Kind, State, Value
+from agent.resources.kind import CannotBeSo, Setting, State, Value
 from agent.resources.own_folder import own_folder
 from agent.resources.sealing import sealed, unsealed
 from agent.spec import Artifact, Protection, Signer, Unpacking
@@ -28,7 +28,7 @@ _SIZE_LIMIT = "size_limit"
 """In a source: of what is fetched from there."""
 
 
-class ArtifactResource(Kind[Artifact]):
+class ArtifactResource(Setting[Artifact]):
     firm = frozenset({"source", "place", "digest", "signer", "files"})
 
     def wanted(self, want: Artifact) -> State:
@@ -63,16 +63,12 @@ class ArtifactResource(Kind[Artifact]):
             return f"{told}, up to {in_bytes(limit)}" if isinstance(limit, int) else told
         return ", ".join(f"{name} {each}" for name, each in value.items() if each)
 
-    def apply(self, host: Host, want: Artifact, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it is written anew
-        assert want.files is not None, "what is in it is known before a run begins"
-        _Note(host, want.name).write(self.wanted(want))
+    def put(self, host: Host, name: str, state: State) -> None:
+        assert "files" in state, "what is in it is known before a run begins"
+        _Note(host, name).write(state)
 
-    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
-        if before is None:
-            _Note(host, name).remove()
-        else:
-            _Note(host, name).write(before)
-        return None
+    def remove(self, host: Host, name: str) -> None:
+        _Note(host, name).remove()
 
 
 def _more_of_source(want: Artifact) -> State:

@@ -19,6 +19,7 @@ _RESOLVER = "Dnscache"
 
 class DnsSuffixesResource(Kind[DnsSuffixes]):
     firm = frozenset({"suffixes"})
+    common_keys = (_KEY,)
 
     def wanted(self, want: DnsSuffixes) -> State:
         return {"suffixes": list(want.suffixes)}
@@ -40,9 +41,6 @@ class DnsSuffixesResource(Kind[DnsSuffixes]):
         if found is not None and found.get("by_policy"):
             return f"a group policy says the DNS suffixes ({found['by_policy']}), and counts; change it there"
         return None
-
-    def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - there is one
-        return (_KEY,)
 
     def apply(self, host: Host, want: DnsSuffixes, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - set whatever it was
         _store(host, ",".join(want.suffixes))

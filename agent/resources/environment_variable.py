@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
-from agent.host.errors import NotFound
 from agent.host.port import Host, RegistryKind
 from agent.host.variables import KEY
-from agent.resources.kind import Kept, Kind, State, Value, holds_secret, veiled
+from agent.resources.kind import Setting, State, Value, holds_secret, veiled
 from agent.secret_names import is_path, is_secret_name
 from agent.spec import EnvironmentVariable
 
@@ -16,8 +13,9 @@ _ABSENT: State = {"value": None}
 _UNLESS_A_PATH = "unless a path"  # of TLS_KEY and its like, each a key or its file
 
 
-class EnvironmentVariableResource(Kind[EnvironmentVariable]):
+class EnvironmentVariableResource(Setting[EnvironmentVariable]):
     firm = frozenset({"value"})
+    common_keys = (KEY,)
 
     def wanted(self, want: EnvironmentVariable) -> State:
         return {"value": want.value}
@@ -44,26 +42,14 @@ class EnvironmentVariableResource(Kind[EnvironmentVariable]):
             return f"variable {want.name} is no text in the registry ({found['type']}); remove it"
         return None
 
-    def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - all lie there
-        return (KEY,)
+    def put(self, host: Host, name: str, state: State) -> None:
+        if state == _ABSENT:
+            self.take_away(host, name)
+            return
+        kind = RegistryKind[str(state["type"])] if "type" in state else None
+        host.environment.set(name, str(state["value"]), kind)
 
-    def apply(self, host: Host, want: EnvironmentVariable, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - set whatever it was
-        if want.value is not None:
-            host.environment.set(want.name, want.value)
-        else:
-            _remove(host, want.name)
-
-    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
-        if before is not None and before != _ABSENT:
-            kind = RegistryKind[str(before["type"])] if "type" in before else None
-            host.environment.set(name, str(before["value"]), kind)
-            return None
-        _remove(host, name)
-        return None
-
-
-def _remove(host: Host, name: str) -> None:
-    with suppress(NotFound):
+    def remove(self, host: Host, name: str) -> None:
         host.environment.remove(name)
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import PureWindowsPath
 
 from agent.host.errors import NotFound
 from agent.host.event_sources import MESSAGE_FILE, source_key
 from agent.host.port import Host
-from agent.resources.kind import Kept, Kind, State
+from agent.resources.kind import Setting, State
 from agent.spec import EventSource
 
 
-class EventSourceResource(Kind[EventSource]):
+class EventSourceResource(Setting[EventSource]):
     firm = frozenset({"message_file"})
 
     def wanted(self, want: EventSource) -> State:
@@ -28,16 +27,11 @@ class EventSourceResource(Kind[EventSource]):
     def registry_keys(self, name: str) -> tuple[str, ...]:
         return (source_key(name),)
 
-    def apply(self, host: Host, want: EventSource, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - set whatever it was
-        host.events.register(want.name, want.message_file)
+    def put(self, host: Host, name: str, state: State) -> None:
+        host.events.register(name, PureWindowsPath(str(state["message_file"])))
 
-    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
-        if before is not None:
-            host.events.register(name, PureWindowsPath(str(before["message_file"])))
-            return None
-        with suppress(NotFound):
-            host.events.unregister(name)
-        return None
+    def remove(self, host: Host, name: str) -> None:
+        host.events.unregister(name)
 
 
 KIND = EventSourceResource()

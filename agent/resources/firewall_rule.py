@@ -25,6 +25,7 @@ _ALIKE = "alike"
 
 class FirewallRuleResource(Kind[FirewallRule]):
     firm = frozenset(FirewallRuleDefinition.__match_args__) - {"name", "description"}
+    common_keys = (_KEPT_BY_WINDOWS,)
 
     def wanted(self, want: FirewallRule) -> State:
         return _state(
@@ -58,9 +59,6 @@ class FirewallRuleResource(Kind[FirewallRule]):
         if field in ("program", "service"):
             return str(wanted).lower() == str(found).lower()
         return super().same(field, wanted, found)
-
-    def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - all are kept in one
-        return (_KEPT_BY_WINDOWS,)
 
     def obstacle(self, want: FirewallRule, found: State | None) -> str | None:
         if found is None or found["group"] == GROUP:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from agent.host.errors import NotFound
 from agent.host.port import Host
 
 if TYPE_CHECKING:
@@ -97,6 +99,8 @@ class Kind(Generic[W]):
     """A service of Windows without which these are lost: when it starts anew they are looked at."""
     is_routing = False
     """Whether Windows tells of it with its routes and interfaces."""
+    common_keys: tuple[str, ...] = ()
+    """`registry_keys` of all alike."""
     comes_later = False
     """Whether it is made by what comes after its own step, so that how it is is known at the run's end."""
 
@@ -131,9 +135,9 @@ class Kind(Generic[W]):
         """Whether the two mean the same to Windows."""
         return wanted == found
 
-    def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - most lie elsewhere
+    def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - most lie in the same, or elsewhere
         """In which it shows that somebody has changed it, for whoever watches."""
-        return ()
+        return self.common_keys
 
     def services(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - most are about none
         """The same of others' services, which are told when they start and stop."""
@@ -178,6 +182,32 @@ class Kind(Generic[W]):
 
     def tidy(self, host: Host, names: Iterable[str]) -> None:
         """Removes what an interrupted run left beside these resources."""
+
+
+class Setting(Kind[W]):
+    """A kind whose resources are set whatever they were, and given back the same way."""
+
+    def put(self, host: Host, name: str, state: State) -> None:
+        """Sets it to a state as `wanted` or `observe` has it. Raises HostError."""
+        raise NotImplementedError
+
+    def remove(self, host: Host, name: str) -> None:
+        """Raises HostError; NotFound where it is not there."""
+        raise NotImplementedError
+
+    def apply(self, host: Host, want: W, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - set whatever it was
+        self.put(host, want.key.name, self.wanted(want))
+
+    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
+        if before is None:
+            self.take_away(host, name)
+        else:
+            self.put(host, name, before)
+        return None
+
+    def take_away(self, host: Host, name: str) -> None:
+        with suppress(NotFound):
+            self.remove(host, name)
 
 
 class Pausable(Protocol):

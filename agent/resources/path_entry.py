@@ -15,6 +15,7 @@ _TEXTS = (None, RegistryKind.STRING, RegistryKind.EXPANDABLE)
 
 class PathEntryResource(Kind[PathEntry]):
     firm = frozenset({"is_there"})
+    common_keys = (KEY,)
 
     def wanted(self, want: PathEntry) -> State:  # noqa: ARG002 - which one its key tells
         return {"is_there": True}
@@ -33,9 +34,6 @@ class PathEntryResource(Kind[PathEntry]):
         if found is not None and found["is_there"] is None:
             return f"the machine's {PATH} is no text in the registry; put that right first"
         return None
-
-    def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - all lie there
-        return (KEY,)
 
     def apply(self, host: Host, want: PathEntry, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it has no content
         if found is None:

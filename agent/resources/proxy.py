@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from agent.host.port import DefaultProxy, Host
-from agent.resources.kind import Kept, Kind, State
+from agent.resources.kind import Setting, State
 from agent.spec.proxy import Proxy
 
 _KEY = r"SOFTWARE\Microsoft\Windows\CurrentVersion\Internet Settings\Connections"
 """In which WinHTTP keeps it."""
 
 
-class ProxyResource(Kind[Proxy]):
+class ProxyResource(Setting[Proxy]):
     firm = frozenset({"server", "bypass"})
+    common_keys = (_KEY,)
 
     def wanted(self, want: Proxy) -> State:
         return {"server": want.server, "bypass": want.bypass}
@@ -20,16 +21,11 @@ class ProxyResource(Kind[Proxy]):
         found = host.proxies.default()
         return None if found is None else {"server": found.server, "bypass": found.bypass}
 
-    def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - there is one
-        return (_KEY,)
+    def put(self, host: Host, name: str, state: State) -> None:  # noqa: ARG002 - there is one
+        host.proxies.set_default(DefaultProxy(str(state["server"]), str(state["bypass"])))
 
-    def apply(self, host: Host, want: Proxy, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - set whatever it was
-        host.proxies.set_default(DefaultProxy(want.server, want.bypass))
-
-    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
-        former = None if before is None else DefaultProxy(str(before["server"]), str(before["bypass"]))
-        host.proxies.set_default(former)
-        return None
+    def remove(self, host: Host, name: str) -> None:  # noqa: ARG002 - there is one
+        host.proxies.set_default(None)
 
 
 KIND = ProxyResource()

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import cast
 
-from agent.host.errors import NotFound
 from agent.host.port import Host, RegistryKind
 from agent.host.port import RegistryValue as Stored
-from agent.resources.kind import Kept, Kind, State, Value, holds_secret, veiled
+from agent.resources.kind import Setting, State, Value, holds_secret, veiled
 from agent.secret_names import is_secret_name
 from agent.spec.registry_value import RegistryType, RegistryValue, place_of
 
@@ -19,11 +17,14 @@ _NONE = "REG_NONE"
 """Nobody asks for it, but it may have been there."""
 
 
-class RegistryValueResource(Kind[RegistryValue]):
+class RegistryValueResource(Setting[RegistryValue]):
     firm = frozenset({"type", "data"})
 
     def wanted(self, want: RegistryValue) -> State:
-        return dict(_ABSENT) if want.type is None else _state(_to_be_stored(want))
+        if want.type is None:
+            return dict(_ABSENT)
+        assert want.data is not None
+        return _state(Stored(RegistryKind[want.type.name], want.data))
 
     def manner(self, want: RegistryValue) -> State:
         is_number = want.type in (RegistryType.NUMBER, RegistryType.LONG_NUMBER)
@@ -45,25 +46,14 @@ class RegistryValueResource(Kind[RegistryValue]):
     def registry_keys(self, name: str) -> tuple[str, ...]:
         return (place_of(name)[0],)
 
-    def apply(self, host: Host, want: RegistryValue, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - set whatever it was
-        if want.type is None:
-            _remove(host, want.path, want.name)
+    def put(self, host: Host, name: str, state: State) -> None:
+        if state == _ABSENT:
+            self.take_away(host, name)
         else:
-            host.registry.write(want.path, want.name, _to_be_stored(want))
+            host.registry.write(*place_of(name), _stored(state))
 
-    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
-        path, value = place_of(name)
-        if before is not None and before != _ABSENT:
-            host.registry.write(path, value, _stored(before))
-        else:
-            _remove(host, path, value)
-        return None
-
-
-def _to_be_stored(want: RegistryValue) -> Stored:
-    assert want.type is not None
-    assert want.data is not None
-    return Stored(RegistryKind[want.type.name], want.data)
+    def remove(self, host: Host, name: str) -> None:
+        host.registry.remove(*place_of(name))
 
 
 def _state(value: Stored) -> State:
@@ -86,11 +76,6 @@ def _stored(state: State) -> Stored:
         return Stored(kind, tuple(map(str, cast("Sequence[Value]", data))))
     assert isinstance(data, str | int)
     return Stored(kind, data)
-
-
-def _remove(host: Host, path: str, name: str) -> None:
-    with suppress(NotFound):
-        host.registry.remove(path, name)
 
 
 KIND = RegistryValueResource()

@@ -21,6 +21,7 @@ _BY_ITSELF = (StartType.AUTOMATIC.name, StartType.DELAYED.name)
 
 class TimeServiceResource(Kind[Want]):
     firm = frozenset({"start", "runs"})
+    common_keys = (_KEY,)  # Windows does not tell otherwise that somebody has it started no more
 
     def wanted(self, want: Want) -> State:  # noqa: ARG002 - there is one
         return {"start": StartType.AUTOMATIC.name, "runs": True}
@@ -31,9 +32,6 @@ class TimeServiceResource(Kind[Want]):
             return None
         runs = host.services.status(W32TIME).state in _UP
         return {"start": installed.definition.start.name, "runs": runs}
-
-    def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - there is one
-        return (_KEY,)  # Windows does not tell otherwise that somebody has it started no more
 
     def services(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - there is one
         return (W32TIME,)

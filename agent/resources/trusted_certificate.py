@@ -17,6 +17,7 @@ _CERTIFICATE = "certificate"
 
 class TrustedCertificateResource(Kind[TrustedCertificate]):
     firm = frozenset({_CERTIFICATE})
+    common_keys = (ROOT_CERTIFICATES,)
 
     def wanted(self, want: TrustedCertificate) -> State:
         return _state(want.encoded)
@@ -30,9 +31,6 @@ class TrustedCertificateResource(Kind[TrustedCertificate]):
             return super().shown(field, value, manner)
         certificate = load_der(base64.b64decode(str(value)))
         return f"{printable_name(certificate.subject)}, until {certificate.not_valid_after_utc:%Y-%m-%d}"
-
-    def registry_keys(self, name: str) -> tuple[str, ...]:  # noqa: ARG002 - all lie there
-        return (ROOT_CERTIFICATES,)
 
     def apply(self, host: Host, want: TrustedCertificate, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it was none
         _add(host, want.encoded)
