@@ -13,16 +13,15 @@ from dataclasses import replace
 from pathlib import PureWindowsPath
 
 from agent.amounts import in_bytes
-from agent.hashing import new_sha256
-from agent.host.errors import AlreadyExists, NotEmpty, NotFound
+from agent.host.errors import NotFound
 from agent.host.port import Host
-from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.resources.kind import CannotBeSo, Setting, State, Value
-from agent.resources.own_folder import own_folder
+from agent.resources.own_folder import OwnFile, own_folder
 from agent.resources.sealing import sealed, unsealed
 from agent.spec import Artifact, Protection, Signer, Unpacking
 from agent.spec.artifact import SIZE_LIMIT
 
+_FOLDER = "artifacts"
 _NAMED = 5
 _SIZE_LIMIT = "size_limit"
 """In a source: of what is fetched from there."""
@@ -65,10 +64,10 @@ class ArtifactResource(Setting[Artifact]):
 
     def put(self, host: Host, name: str, state: State) -> None:
         assert "files" in state, "what is in it is known before a run begins"
-        _Note(host, name).write(state)
+        _note(host, name).write(sealed(host, json.dumps({**state, "name": name}, indent=1)))
 
     def remove(self, host: Host, name: str) -> None:
-        _Note(host, name).remove()
+        _note(host, name).remove()
 
 
 def _more_of_source(want: Artifact) -> State:
@@ -98,7 +97,7 @@ def _origin(artifact: Artifact) -> tuple[str, str]:
 
 def all_known(host: Host) -> Iterator[Artifact]:
     """All that were made here. One whose note is damaged is left out."""
-    folder = _folder(host)
+    folder = own_folder(host) / _FOLDER
     with suppress(NotFound):
         for name in host.files.list(folder):
             with suppress(CannotBeSo, NotFound):
@@ -152,7 +151,7 @@ def _texts(value: Value) -> Mapping[str, str]:
 
 def _read(host: Host, name: str) -> State | None:
     try:
-        return _parsed(host, _Note(host, name).path)
+        return _parsed(host, _note(host, name).path)
     except NotFound:
         return None
 
@@ -167,31 +166,8 @@ def _parsed(host: Host, path: PureWindowsPath) -> State:
     return document
 
 
-def _folder(host: Host) -> PureWindowsPath:
-    return own_folder(host) / "artifacts"
-
-
-class _Note:
-    """Of one artifact."""
-
-    def __init__(self, host: Host, name: str) -> None:
-        self._host = host
-        self._files = host.files
-        self._name = name
-        self._folder = _folder(host)
-        self.path = self._folder / f"{new_sha256(name.upper().encode()).hexdigest()[:16]}.json"
-
-    def write(self, state: State) -> None:
-        with suppress(AlreadyExists):
-            self._files.make_directory(self._folder, PRIVATE_DIRECTORY)
-        document = json.dumps({**state, "name": self._name}, indent=1)
-        self._files.write(self.path, sealed(self._host, document).encode(), PRIVATE_FILE)
-
-    def remove(self) -> None:
-        with suppress(NotFound):
-            self._files.remove(self.path)
-        with suppress(NotFound, NotEmpty):
-            self._files.remove_directory(self._folder)
+def _note(host: Host, name: str) -> OwnFile:
+    return OwnFile(host, _FOLDER, name)
 
 
 KIND = ArtifactResource()

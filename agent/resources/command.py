@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import time
@@ -11,11 +10,11 @@ from contextlib import suppress
 from pathlib import PureWindowsPath
 
 from agent.amounts import in_seconds
-from agent.host.errors import AlreadyExists, HostError, InUse, NotEmpty, NotFound, TimedOut
+from agent.host.errors import AlreadyExists, HostError, InUse, NotFound, TimedOut
 from agent.host.port import Host
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.resources.kind import CannotBeSo, Kept, Kind, NotWell, State, Value
-from agent.resources.own_folder import own_folder
+from agent.resources.own_folder import OwnFile, own_folder
 from agent.resources.trees import remove_leftovers
 from agent.spec import Command, Shell
 
@@ -37,7 +36,7 @@ class CommandResource(Kind[Command]):
         return wanted if want.may_fail else {**wanted, "exit_code": 0}
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - all are cheap
-        marker = _Files(host, name).marker
+        marker = _Files(host, name).path
         try:
             found: dict[str, Value] = json.loads(host.files.read(marker))
             state = {field: found[field] for field in ("script", "shell", "exit_code", "boot")}
@@ -65,15 +64,16 @@ class CommandResource(Kind[Command]):
                 host.files.remove(script)
         if exit_code and not want.may_fail:
             raise NotWell(_failed(host, want.name, exit_code))
-        files.mark({**self.wanted(want), "exit_code": exit_code, "boot": host.clock.boot()})
+        ended = {"exit_code": exit_code, "boot": host.clock.boot()}
+        files.write(json.dumps({"name": want.name, **self.wanted(want), **ended}))
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
         files = _Files(host, name)
         if before is not None:
             files.make_folders()
-            files.mark(before)
+            files.write(json.dumps({"name": name, **before}))
         else:
-            files.forget()
+            files.remove()
         return effects_stay(name)
 
     def tidy(self, host: Host, names: Iterable[str]) -> None:
@@ -107,41 +107,22 @@ def is_of_this_boot(host: Host, boot: Value) -> bool:
     return boot == host.clock.boot()
 
 
-class _Files:
-    """Of one command."""
+class _Files(OwnFile):
+    """Of one command: beside what is remembered its script and its log."""
 
     def __init__(self, host: Host, name: str) -> None:
-        self._host = host
-        self._name = name
-        self._id = hashlib.sha256(name.upper().encode()).hexdigest()[:16]
-        self._folder = own_folder(host) / _FOLDER
+        super().__init__(host, _FOLDER, name)
+        readable = _NO_FILE_NAME.sub("-", name)[:_LONGEST_NAME]
         self._logs = own_folder(host) / "logs"
-
-    @property
-    def marker(self) -> PureWindowsPath:
-        return self._folder / f"{self._id}.json"
+        self.log = self._logs / f"command-{readable}-{self.id[:8]}.log"
 
     def script(self, shell: Shell) -> PureWindowsPath:
-        return self._folder / f"{self._id}{_SUFFIXES[shell]}"
-
-    @property
-    def log(self) -> PureWindowsPath:
-        readable = _NO_FILE_NAME.sub("-", self._name)[:_LONGEST_NAME]
-        return self._logs / f"command-{readable}-{self._id[:8]}.log"
+        return self.folder / f"{self.id}{_SUFFIXES[shell]}"
 
     def make_folders(self) -> None:
-        for folder in (self._folder, self._logs):
+        for folder in (self.folder, self._logs):
             with suppress(AlreadyExists):
-                self._host.files.make_directory(folder, PRIVATE_DIRECTORY)
-
-    def mark(self, state: State) -> None:
-        self._host.files.write(self.marker, json.dumps({"name": self._name, **state}).encode(), PRIVATE_FILE)
-
-    def forget(self) -> None:
-        with suppress(NotFound):
-            self._host.files.remove(self.marker)
-        with suppress(NotFound, NotEmpty):
-            self._host.files.remove_directory(self._folder)
+                self._files.make_directory(folder, PRIVATE_DIRECTORY)
 
 
 def _run(host: Host, want: Command, script: PureWindowsPath, log: PureWindowsPath) -> int:

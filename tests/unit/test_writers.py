@@ -57,7 +57,7 @@ WRITERS: dict[str, dict[str, str]] = {
         "agent/engine/journal.py": f"{PRIVATE}, with passwords sealed",
         "agent/engine/repairing.py": PRIVATE,
         "agent/engine/state_folder.py": PRIVATE,
-        "agent/resources/artifact.py": f"{PRIVATE}, with passwords sealed",
+        "agent/resources/own_folder.py": f"{PRIVATE}, with passwords of artifacts sealed",
         "agent/resources/command.py": PRIVATE,
         "agent/resources/containerd_configuration.py": CONTENT,
         "agent/resources/file.py": CONTENT,
