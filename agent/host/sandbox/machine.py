@@ -7,9 +7,12 @@ import time
 from contextlib import suppress
 from pathlib import PureWindowsPath
 
-from agent.host.errors import HostError
+from agent.host import winerror
+from agent.host.errors import HostError, NotFound
 from agent.host.port import (
     ROOT_CERTIFICATES,
+    DefaultProxy,
+    Files,
     Host,
     Principal,
     RegistryKind,
@@ -34,14 +37,12 @@ from agent.host.sandbox.places import Drive
 from agent.host.sandbox.power import POWER, SandboxClock, SandboxPower, remove_pending_files, take_name
 from agent.host.sandbox.processes import SandboxProcesses
 from agent.host.sandbox.programs import Programs
-from agent.host.sandbox.proxies import SandboxProxies
 from agent.host.sandbox.registry import SandboxRegistry
 from agent.host.sandbox.roots import SandboxRoots
 from agent.host.sandbox.routes import SandboxRoutes
 from agent.host.sandbox.service_document import ServiceDocument
 from agent.host.sandbox.service_records import NEVER_STARTED, run
 from agent.host.sandbox.services import SandboxServices
-from agent.host.sandbox.signatures import SandboxSignatures
 from agent.host.sandbox.state import State
 from agent.host.sandbox.volume import SandboxVolume
 from agent.host.sddl import SecurityDescriptor
@@ -59,6 +60,7 @@ _AT_INSTALLATION = {
     "C:\\Users": "O:SYD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;;0x1200a9;;;BU)(A;OICIIO;GRGX;;;BU)"
     "(A;;0x1200a9;;;WD)(A;OICIIO;GRGX;;;WD)",
 }
+_PROXY = "proxy.json"
 
 
 class Machine:
@@ -82,13 +84,13 @@ class Machine:
         self.host = Host(
             files=files,
             access=access,
-            signatures=SandboxSignatures(files),
+            signatures=_Signatures(files),
             services=SandboxServices(
                 services, directory, drive, self._environment, programs, clock, run_services=run_services
             ),
             environment=self._environment,
             registry=registry,
-            proxies=SandboxProxies(state),
+            proxies=_Proxies(state),
             firewall=SandboxFirewall(state),
             defender=SandboxDefender(state),
             roots=SandboxRoots(registry),
@@ -142,3 +144,31 @@ class Machine:
             for key in COMPUTER_NAMES:
                 self._registry.write(key, "ComputerName", name)
             power["booted"] = time.time_ns()
+
+
+class _Proxies:
+    """What WinHTTP would go by."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def default(self) -> DefaultProxy | None:
+        found = self._state.read(_PROXY)
+        return DefaultProxy(found["server"], found["bypass"]) if found else None
+
+    def set_default(self, proxy: DefaultProxy | None) -> None:
+        with self._state.changing(_PROXY) as document:
+            document.clear()
+            if proxy is not None:
+                document.update(server=proxy.server, bypass=proxy.bypass)
+
+
+class _Signatures:
+    """In a sandbox there is no Windows that could judge a signature."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    def signer(self, path: PureWindowsPath) -> None:
+        if self._files.observe(path) is None:
+            raise NotFound("verify", str(path), winerror.ERROR_FILE_NOT_FOUND)
