@@ -10,7 +10,7 @@ import enum
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from agent.engine.inventory import check_format, check_kinds, written_format
@@ -50,31 +50,20 @@ class Step:
         return cls(deed, key, document["before"], document["manner"])
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Journal:
     """Of one run, which may have been interrupted any number of times."""
 
-    def __init__(
-        self,
-        folder: StateFolder,
-        run: str,
-        steps: Sequence[Step],
-        lines: Sequence[bytes],
-        *,
-        torn: bool,
-        repairs: bool,
-        part: str,
-    ) -> None:
-        """`torn`: there is something after its lines, and nothing can be added to that.
-
-        `repairs`: all of it makes things as the inventory says they are. `part`: what the run is about.
-        """
-        self._folder = folder
-        self.run = run
-        self.repairs = repairs
-        self.part = part
-        self._steps = list(steps)
-        self._lines = list(lines)
-        self._torn = torn
+    _folder: StateFolder
+    run: str
+    repairs: bool
+    """All of it makes things as the inventory says they are."""
+    part: str
+    """What the run is about."""
+    _lines: list[bytes]
+    _steps: list[Step] = field(default_factory=list)
+    _torn: bool = False
+    """There is something after its lines, and nothing can be added to that."""
 
     @classmethod
     def begin(cls, folder: StateFolder, version: str, *, repairs: bool = False, part: str = NODE) -> Journal:
@@ -88,7 +77,7 @@ class Journal:
         }
         line = _line(head)
         folder.write(folder.journal, line)
-        return cls(folder, run, (), (line,), torn=False, repairs=repairs, part=part)
+        return cls(folder, run, repairs, part, [line])
 
     @classmethod
     def unfinished(cls, folder: StateFolder) -> Journal | None:
@@ -106,15 +95,8 @@ class Journal:
             check_format(str(folder.journal), head["format"])
             done = [Step.from_document(step) for step in steps]
             check_kinds(str(folder.journal), (step.key for step in done))
-            return cls(
-                folder,
-                head["run"],
-                done,
-                lines,
-                torn=b"".join(lines) != content,
-                repairs=bool(head.get("repairs")),
-                part=str(head.get("part", NODE)),
-            )
+            repairs, part = bool(head.get("repairs")), str(head.get("part", NODE))
+            return cls(folder, head["run"], repairs, part, lines, done, b"".join(lines) != content)
         except (ValueError, KeyError, TypeError) as fault:
             raise CannotBeSo(
                 f"{folder.journal} is damaged; it says what an interrupted run had changed: look at it, "

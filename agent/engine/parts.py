@@ -64,6 +64,18 @@ class Taken(CannotBeSo):
 
 
 @dataclass(frozen=True, slots=True)
+class Scope:
+    """Which parts a run is about."""
+
+    part: str | None
+    """None for all parts."""
+    beside: bool
+    """What is not wanted of the part's own stays, too."""
+    but: Collection[str]
+    """Of a run about all parts: these stay."""
+
+
+@dataclass(frozen=True, slots=True)
 class Share:
     """What a run is about."""
 
@@ -92,24 +104,19 @@ def share(
     specification: Specification,
     inventory: Inventory,
     records: Mapping[Key, Record],
-    part: str | None,
-    *,
-    beside: bool,
-    but: Collection[str] = (),
+    scope: Scope,
 ) -> Share:
-    """A run's, out of all `records`; None for a run about all parts, or all `but` these. Raises Taken.
-
-    `beside`: what is not wanted of the part's own stays, too.
-    """
+    """A run's, out of all `records`. Raises Taken."""
+    part, beside = scope.part, scope.beside
     lefts = {
-        key: tuple(each for each in record.parts if (each in but if part is None else each != part))
+        key: tuple(each for each in record.parts if (each in scope.but if part is None else each != part))
         for key, record in records.items()
     }
     wanted = specification.by_key()
     staying = [
         record
         for key, record in records.items()
-        if (beside or lefts[key]) and not _is_replaced(wanted.get(key), record, part, beside=beside)
+        if (beside or lefts[key]) and not _is_replaced(wanted.get(key), record, scope)
     ]
     folders = _closed_folders(specification, staying)
     if folders:
@@ -121,9 +128,9 @@ def share(
         want, left = wanted.get(key), lefts[key]
         if want is None and (beside or left):
             others[key] = record if beside else replace(record, parts=left)
-        elif want is None or _is_replaced(want, record, part, beside=beside):
+        elif want is None or _is_replaced(want, record, scope):
             mine[key] = record
-        elif _gives_way(want, record, part, beside=beside):
+        elif _gives_way(want, record, scope):
             others[key] = record if part in record.parts else replace(record, parts=(*left, str(part)))
             met.add(key)
         else:
@@ -145,16 +152,16 @@ def _closed_folders(specification: Specification, staying: Iterable[Record]) -> 
     return [folder for folder in found if folder is not None]
 
 
-def _is_replaced(want: Want | None, record: Record, part: str | None, *, beside: bool) -> bool:
-    """Return whether a run about `part` makes it in place of what is remembered."""
-    if want is None or _gives_way(want, record, part, beside=beside):
+def _is_replaced(want: Want | None, record: Record, scope: Scope) -> bool:
+    """Return whether a run of this scope makes it in place of what is remembered."""
+    if want is None or _gives_way(want, record, scope):
         return False
-    return part in (None, record.parts[0]) or _yields(record.parts[0], str(part))
+    return scope.part in (None, record.parts[0]) or _yields(record.parts[0], str(scope.part))
 
 
-def _gives_way(want: Want, record: Record, part: str | None, *, beside: bool) -> bool:
+def _gives_way(want: Want, record: Record, scope: Scope) -> bool:
     """Return whether it goes by what is there, as a shared folder, and another run has made that its own."""
-    if not beside and record.parts[0] == part:
+    if not scope.beside and record.parts[0] == scope.part:
         return False
     target = Target.of(want)
     return target.kind.is_content(target.manner) and not target.kind.is_content(record.target.manner)

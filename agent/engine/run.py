@@ -17,7 +17,16 @@ from agent.engine.journal import Deed, Journal
 from agent.engine.looking import seen_at_once, seen_or_not
 from agent.engine.machine_lock import LOCK, give_way, held, held_by_command
 from agent.engine.making import Making
-from agent.engine.parts import Share, as_confined, confining, is_somebodys, remembered, share, wanting
+from agent.engine.parts import (
+    Scope,
+    Share,
+    as_confined,
+    confining,
+    is_somebodys,
+    remembered,
+    share,
+    wanting,
+)
 from agent.engine.planning import Change, Difference, Match, Plan, differences, hidden_fields, plan
 from agent.engine.progress import Progress
 from agent.engine.state_folder import StateFolder
@@ -88,7 +97,7 @@ def preview(
     journal = unfinished(folder, inventory)
     own = journal if journal is not None and part in (None, journal.part) else None
     known = _in_manner(remembered(inventory, own), manners)
-    mine = share(host, specification, inventory, known, part, beside=beside, but=but)
+    mine = share(host, specification, inventory, known, Scope(part, beside, but))
     waiting = restarting.awaited(host, mine, goes_on=own is not None)
     mine = restarting.without(mine, restarting.users_of(waiting, mine.specification.wants))
     return _planned(host, mine, part, own)[1]
@@ -105,15 +114,13 @@ def _planned(host: Host, mine: Share, part: str | None, journal: Journal | None)
     return mine, replace(planned, changes=changes, stays=unseen)
 
 
-def _with_what_stays(
-    mine: Share, stays: Collection[Key], but: Collection[str]
-) -> tuple[Share, Collection[str]]:
+def _with_what_stays(mine: Share, stays: Collection[Key], scope: Scope) -> tuple[Share, Scope]:
     """It is remembered as before, but that nobody keeps it any more; and of which parts something is left."""
     if not stays:
-        return mine, but
+        return mine, scope
     left = {key: replace(mine.others[key], is_leaving=True) for key in stays}
     parts = {part for record in left.values() for part in record.parts}
-    return replace(mine, others={**mine.others, **left}), {*but, *parts}
+    return replace(mine, others={**mine.others, **left}), replace(scope, but={*scope.but, *parts})
 
 
 def _but(planned: Plan, stays: Mapping[Key, str]) -> Plan:
@@ -191,9 +198,10 @@ def make_so(
     """
     with held(host, progress.waiting, is_resident=is_resident):
         folder, inventory = secured_state(host, but_given=part is not None)
-        journal = _to_go_on_from(host, folder, inventory, progress, part, but)
+        scope = Scope(part, beside, but)
+        journal = _to_go_on_from(host, folder, inventory, progress, scope)
         known = _in_manner(remembered(inventory, journal), manners)
-        mine = share(host, specification, inventory, known, part, beside=beside, but=but)
+        mine = share(host, specification, inventory, known, scope)
         whole = mine.specification.wants
         waiting = restarting.awaited(host, mine, goes_on=journal is not None)
         mine = restarting.without(mine, restarting.users_of(waiting, whole))
@@ -205,8 +213,8 @@ def make_so(
         progress.planned(planned)
         # Where something has to wait not all is made that a recipe stands for.
         all_of_it = "" if waiting else recipe
-        mine, but = _with_what_stays(mine, planned.stays, but)
-        origins = _origins(inventory, mine.specification, all_of_it, command, part, beside=beside, but=but)
+        mine, scope = _with_what_stays(mine, planned.stays, scope)
+        origins = _origins(inventory, mine.specification, all_of_it, command, scope)
         if journal is None and not planned.changes:
             mine = as_confined(host, mine)
             records = _beside(mine, _records(host, mine, planned, {}, inventory, {}, part), known)
@@ -224,7 +232,7 @@ def make_so(
             making.carry_out(planned, stopped)
             mine = restarting.without(mine, {*making.put_off, *making.staying})
             planned = _with(making.regained, _but(planned, making.staying))
-            mine, but = _with_what_stays(mine, making.staying, but)
+            mine, scope = _with_what_stays(mine, making.staying, scope)
             making.make_sure(mine.specification, inventory)
             put_off = _put_off(whole, mine)
             if confirm is not None and not put_off:
@@ -236,9 +244,7 @@ def make_so(
             mine = as_confined(host, mine)
             records = restarting.asked(host, _beside(mine, records, known), waiting)
             all_of_it = "" if waiting or put_off else recipe
-            origins = _origins(
-                inventory, mine.specification, all_of_it, command, part, beside=beside, but=but
-            )
+            origins = _origins(inventory, mine.specification, all_of_it, command, scope)
             if known.keys() - records.keys():
                 _flush(host)
             made = Inventory(records, journal.run, origins)
@@ -444,19 +450,16 @@ def _is_over(journal: Journal, inventory: Inventory) -> bool:
 
 
 def _to_go_on_from(
-    host: Host,
-    folder: StateFolder,
-    inventory: Inventory,
-    progress: Progress,
-    part: str | None,
-    but: Collection[str],
+    host: Host, folder: StateFolder, inventory: Inventory, progress: Progress, scope: Scope
 ) -> Journal | None:
     """What an interrupted run of this part left. That of another is taken back first: only those who know
     what it was to make can finish it. A person's own is his, who is to say which. Raises Unfinished,
     and TakenBack for what cannot be taken back.
     """
     journal = unfinished(folder, inventory)
-    if journal is None or journal.part == part or (part is None and journal.part not in but):
+    if journal is None or journal.part == scope.part:
+        return journal
+    if scope.part is None and journal.part not in scope.but:
         return journal
     if is_somebodys(journal.part):
         raise Unfinished(f"a run was interrupted: run it again to finish it, or {host.called} --rollback")
@@ -477,20 +480,14 @@ def _put_off(whole: Iterable[Want], mine: Share) -> tuple[Key, ...]:
 
 
 def _origins(
-    inventory: Inventory,
-    specification: Specification,
-    recipe: str,
-    command: str,
-    part: str | None,
-    *,
-    beside: bool,
-    but: Collection[str],
+    inventory: Inventory, specification: Specification, recipe: str, command: str, scope: Scope
 ) -> Mapping[str, Origin]:
     """Of what is on the machine when this has been made so."""
+    part = scope.part
     if part is None:
-        return {name: origin for name, origin in inventory.origins.items() if name in but}
-    title = specification.title or (inventory.title_of(part) if beside else "")
-    command = command or (inventory.command if beside and part == NODE else "")
+        return {name: origin for name, origin in inventory.origins.items() if name in scope.but}
+    title = specification.title or (inventory.title_of(part) if scope.beside else "")
+    command = command or (inventory.command if scope.beside and part == NODE else "")
     others = {name: origin for name, origin in inventory.origins.items() if name != part}
     return {**others, part: Origin(title, recipe, command)} if part == NODE or title or recipe else others
 

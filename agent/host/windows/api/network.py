@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import ipaddress
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from ctypes import wintypes
 from typing import Any, NamedTuple
 
@@ -86,11 +86,7 @@ def addresses() -> Iterator[Address]:
 
 
 def _adapters_with_addresses() -> Iterator[tuple[int, Address]]:
-    # fmt: off
-    buffer = _filled(
-        lambda data, size: _adapters_addresses(_ANY_FAMILY, _SKIP_ANYCAST_MULTICAST_DNS, None, data, size),
-    )
-    # fmt: on
+    buffer = _adapters()
     adapter = ctypes.cast(buffer, ctypes.POINTER(_Adapter)) if buffer else None
     while adapter:
         found = adapter.contents
@@ -132,13 +128,13 @@ def _address(sockaddr: bytes) -> str | None:
     return str(ipaddress.ip_address(sockaddr[place : place + size])) if size else None
 
 
-def _filled(ask: Callable[[Any, Any], None]) -> ctypes.Array[ctypes.c_char] | None:
-    """The answer of a function that says how large a buffer it needs; None when there is nothing to tell."""
+def _adapters() -> ctypes.Array[ctypes.c_char] | None:
+    """What GetAdaptersAddresses gives, which says how large a buffer it needs; None when there is none."""
     size = wintypes.ULONG(0x4000)
     while True:
         buffer = ctypes.create_string_buffer(size.value)
         try:
-            ask(buffer, size)
+            _adapters_addresses(_ANY_FAMILY, _SKIP_ANYCAST_MULTICAST_DNS, None, buffer, size)
         except Win32Error as failure:
             if failure.winerror == winerror.ERROR_NO_DATA:
                 return None
