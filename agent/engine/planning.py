@@ -148,9 +148,9 @@ def plan(
     `stopped` has been already, by the run that this one goes on from.
     """
     seen = {**seen_at_once(host, {*specification.by_key(), *remembered}), **seen}
-    removals = list(_removals(host, specification, remembered, seen))
-    freed = {removal.target.key.name.upper() for removal in removals}
-    wanted = list(_all_compared(host, specification, remembered, freed, seen))
+    comparing = _Comparing(host, specification, remembered, seen)
+    removals = list(comparing.removals())
+    wanted = list(comparing.all_compared({removal.target.key.name.upper() for removal in removals}))
     moving = {each.target.key for each in [*removals, *wanted] if _moves(each, remembered)}
     disturbed = list(disturbed_by(wanted, remembered, moving))
     restarted = {each.target.key for each in disturbed if _is_active(each.target, each.found)}
@@ -177,56 +177,65 @@ def plan(
     )
 
 
-def _all_compared(
-    host: Host,
-    specification: Specification,
-    remembered: Mapping[Key, Record],
-    freed: AbstractSet[str],
-    seen: Mapping[Key, State | None],
-) -> Iterator[Change | Match]:
-    """Raises CannotBeSo for all that stands in the way at once: whoever clears it need not come again."""
-    obstacles: dict[Key, str] = {}
-    for want in specification.wants:
-        try:
-            compared = _compared(host, want, remembered, freed, seen)
-        except CannotBeSo as obstacle:
-            obstacles[want.key] = str(obstacle)
-        except HostError:
-            if not obstacles:
-                raise
-            # It may lie below what stands in the way.
-        else:
-            yield compared
-    if obstacles:
-        more = len(obstacles) - _MOST_TOLD
-        told = [*list(obstacles.values())[:_MOST_TOLD], *([f"and {more} more"] if more > 0 else ())]
-        raise CannotBeSo("; ".join(told), obstacles)
+@dataclass(frozen=True, slots=True)
+class _Comparing:
+    """A specification, with what is remembered and with how the machine is."""
 
+    host: Host
+    specification: Specification
+    remembered: Mapping[Key, Record]
+    seen: Mapping[Key, State | None]
 
-def _compared(
-    host: Host,
-    want: Want,
-    remembered: Mapping[Key, Record],
-    freed: AbstractSet[str],
-    seen: Mapping[Key, State | None],
-) -> Change | Match:
-    """`freed` are the names of what goes first, and with it perhaps what stands in the way."""
-    target = Target.of(want)
-    found = seen[want.key] if want.key in seen else target.observe(host)
-    known = remembered.get(want.key)
-    is_over = _was_made(known) and target.kind.is_over(host, target.manner)
-    if (is_over and found is None) or (known is not None and known.is_to_come(found)):
-        return Match(target, None)
-    if obstacle := target.kind.obstacle(want, found):
-        if want.key.name.upper() not in freed:
-            raise CannotBeSo(obstacle)
-        found = None
-    if is_over and found is not None:
-        return Change(Action.REMOVE, target, found)
-    different = differences(target, found, remembered.get(target.key))
-    if found is None:
-        return Change(Action.CREATE, target, None, different)
-    return Change(Action.CHANGE, target, found, different) if different else Match(target, found)
+    def all_compared(self, freed: AbstractSet[str]) -> Iterator[Change | Match]:
+        """Raises CannotBeSo for all that stands in the way at once: whoever clears it need not come again."""
+        obstacles: dict[Key, str] = {}
+        for want in self.specification.wants:
+            try:
+                compared = self._compared(want, freed)
+            except CannotBeSo as obstacle:
+                obstacles[want.key] = str(obstacle)
+            except HostError:
+                if not obstacles:
+                    raise
+                # It may lie below what stands in the way.
+            else:
+                yield compared
+        if obstacles:
+            more = len(obstacles) - _MOST_TOLD
+            told = [*list(obstacles.values())[:_MOST_TOLD], *([f"and {more} more"] if more > 0 else ())]
+            raise CannotBeSo("; ".join(told), obstacles)
+
+    def _compared(self, want: Want, freed: AbstractSet[str]) -> Change | Match:
+        """`freed` are the names of what goes first, and with it perhaps what stands in the way."""
+        target, known = Target.of(want), self.remembered.get(want.key)
+        found = self._found(target)
+        is_over = _was_made(known) and target.kind.is_over(self.host, target.manner)
+        if (is_over and found is None) or (known is not None and known.is_to_come(found)):
+            return Match(target, None)
+        if obstacle := target.kind.obstacle(want, found):
+            if want.key.name.upper() not in freed:
+                raise CannotBeSo(obstacle)
+            found = None
+        if is_over and found is not None:
+            return Change(Action.REMOVE, target, found)
+        different = differences(target, found, known)
+        if found is None:
+            return Change(Action.CREATE, target, None, different)
+        return Change(Action.CHANGE, target, found, different) if different else Match(target, found)
+
+    def removals(self) -> Iterator[Change]:
+        wanted = self.specification.by_key()
+        for key, record in reversed(list(self.remembered.items())):
+            if key in wanted:
+                continue
+            found = self._found(record.target)
+            if found is None and record.settled is None and record.before is None:
+                continue  # it has done its duty, and nobody would notice
+            action = Action.REMOVE if record.before is None else Action.GIVE_BACK
+            yield Change(action, record.target, found, before=record.before)
+
+    def _found(self, target: Target) -> State | None:
+        return self.seen[target.key] if target.key in self.seen else target.observe(self.host)
 
 
 def _was_made(known: Record | None) -> bool:
@@ -251,23 +260,6 @@ def _moves(each: Change | Match, remembered: Mapping[Key, Record]) -> bool:
     return known is not None and any(
         (known.settled or {}).get(field) != (each.found or {}).get(field) for field in firm
     )
-
-
-def _removals(
-    host: Host,
-    specification: Specification,
-    remembered: Mapping[Key, Record],
-    seen: Mapping[Key, State | None],
-) -> Iterator[Change]:
-    wanted = specification.by_key()
-    for key, record in reversed(list(remembered.items())):
-        if key in wanted:
-            continue
-        found = seen[key] if key in seen else record.target.observe(host)
-        if found is None and record.settled is None and record.before is None:
-            continue  # it has done its duty, and nobody would notice
-        action = Action.REMOVE if record.before is None else Action.GIVE_BACK
-        yield Change(action, record.target, found, before=record.before)
 
 
 def _is_active(target: Target, state: State | None) -> bool:
