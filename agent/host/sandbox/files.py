@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 
 from agent.host import winerror
@@ -43,24 +44,15 @@ _ASK = "ask for the protection of"
 _BLOCK = 1 << 20
 
 
+@dataclass(eq=False, repr=False)
 class SandboxFiles(VolumeFiles):
-    def __init__(
-        self,
-        drive: Drive,
-        volume: SandboxVolume,
-        descriptors: Descriptors,
-        access: SandboxAccess,
-        registry: SandboxRegistry,
-        routes: SandboxRoutes,
-        clock: Clock,
-    ) -> None:
-        self._drive = drive
-        self._volume = volume
-        self._descriptors = descriptors
-        self._access = access
-        self._registry = registry
-        self._routes = routes
-        self._clock = clock
+    _drive: Drive
+    _volume: SandboxVolume
+    _descriptors: Descriptors
+    _access: SandboxAccess
+    _registry: SandboxRegistry
+    _routes: SandboxRoutes
+    _clock: Clock
 
     def observe(self, path: PureWindowsPath) -> FileState | None:
         try:

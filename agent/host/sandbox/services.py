@@ -12,7 +12,7 @@ import signal
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
 
 from agent.host import commandline, winerror
@@ -56,25 +56,15 @@ _OF_THE_SYSTEM = ("HOME", "LANG", "LC_ALL", "PATH", "SYSTEMROOT", "TMPDIR")
 _SCM_HINT_MILLISECONDS = 2000
 
 
+@dataclass(eq=False, repr=False)
 class SandboxServices:
-    def __init__(
-        self,
-        document: ServiceDocument,
-        directory: pathlib.Path,
-        drive: Drive,
-        environment: SandboxEnvironment,
-        programs: Programs,
-        clock: Clock,
-        *,
-        run_services: bool,
-    ) -> None:
-        self._document = document
-        self._directory = directory
-        self._drive = drive
-        self._environment = environment
-        self._programs = programs
-        self._clock = clock
-        self._run_services = run_services
+    _document: ServiceDocument
+    _directory: pathlib.Path
+    _drive: Drive
+    _environment: SandboxEnvironment
+    _programs: Programs
+    _clock: Clock
+    run_services: bool = field(kw_only=True)
 
     def list(self) -> Mapping[str, ServiceStatus]:
         return {record["name"]: status_of(record) for _, record in sorted(self._document.read().items())}
@@ -200,7 +190,7 @@ class SandboxServices:
         if state_of(record) is not ServiceState.STOPPED:
             raise _refused("start", record["name"], winerror.ERROR_SERVICE_ALREADY_RUNNING)
         file, rest = self._command(record)
-        if not (self._run_services and can_run(file)):
+        if not (self.run_services and can_run(file)):
             record["run"] = run(ServiceState.RUNNING)
             return
         # The document is locked: the program, which may ask at once, finds itself in it.

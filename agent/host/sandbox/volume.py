@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import PureWindowsPath
 
 from agent.host import winerror
@@ -23,18 +24,12 @@ from agent.host.sandbox.places import ACCESS_DENIED, FILE_NOT_FOUND, REPARSE_POI
 from agent.host.sddl import SecurityDescriptor
 
 
+@dataclass(eq=False, repr=False)
 class SandboxVolume:
-    def __init__(
-        self,
-        drive: Drive,
-        descriptors: Descriptors,
-        access: SandboxAccess,
-        is_service_program: Callable[[os.stat_result], bool],
-    ) -> None:
-        self._drive = drive
-        self._descriptors = descriptors
-        self._access = access
-        self._is_service_program = is_service_program
+    _drive: Drive
+    _descriptors: Descriptors
+    _access: SandboxAccess
+    _is_service_program: Callable[[os.stat_result], bool]
 
     def check_target(self, path: PureWindowsPath) -> None:
         place = self._drive.locate("write", path)

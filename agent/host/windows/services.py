@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
 from threading import Thread
 from typing import Any
 
@@ -104,24 +105,16 @@ _FIELDS = {
 # fmt: on
 
 
+@dataclass(eq=False, repr=False)
 class WindowsServices:
     """Services of the port. The functions at the end are the parts that only Windows can run."""
 
-    def __init__(
-        self,
-        scm: ServiceControlManager,
-        clock: Clock,
-        lives: Callable[[int], bool],
-        view: Callable[[str], AbstractContextManager[ServiceView]],
-        watch: Callable[[Iterable[str]], Watch[ServiceEvent]],
-        serve: Callable[[str, ServiceProgram], int],
-    ) -> None:
-        self._scm = scm
-        self._clock = clock
-        self._lives = lives
-        self._view = view
-        self.watch = watch
-        self.serve = serve
+    _scm: ServiceControlManager
+    _clock: Clock
+    _lives: Callable[[int], bool]
+    _view: Callable[[str], AbstractContextManager[ServiceView]]
+    watch: Callable[[Iterable[str]], Watch[ServiceEvent]]
+    serve: Callable[[str, ServiceProgram], int]
 
     def list(self) -> Mapping[str, ServiceStatus]:
         with telling("list", "services"):
