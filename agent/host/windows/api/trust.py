@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import wintypes
@@ -23,14 +24,6 @@ _ATTRIBUTE_NAME, _COMMON_NAME = 3, b"2.5.4.3"
 _SHA1 = 3
 _LONGEST_NAME = 512
 _SHA1_SIZE = 20
-
-
-class _Guid(ctypes.Structure):
-    # fmt: off
-    _fields_ = (
-        ("first", _DWORD), ("second", wintypes.WORD), ("third", wintypes.WORD), ("rest", ctypes.c_ubyte * 8),
-    )
-    # fmt: on
 
 
 class _File(ctypes.Structure):
@@ -79,16 +72,12 @@ class _Signer(ctypes.Structure):
     # fmt: on
 
 
-# WINTRUST_ACTION_GENERIC_VERIFY_V2: {00AAC56B-CD44-11d0-8CC2-00C04FC295EE}
-_GENERIC_VERIFY = _Guid(
-    0xAAC56B, 0xCD44, 0x11D0, (ctypes.c_ubyte * 8)(0x8C, 0xC2, 0x00, 0xC0, 0x4F, 0xC2, 0x95, 0xEE)
-)
+# WINTRUST_ACTION_GENERIC_VERIFY_V2
+_GENERIC_VERIFY = uuid.UUID("00AAC56B-CD44-11D0-8CC2-00C04FC295EE").bytes_le
 
 _wintrust = dll("wintrust")
 _crypt32 = dll("crypt32")
-_verify = judged(
-    _wintrust, "WinVerifyTrust", ctypes.c_long, _POINTER, ctypes.POINTER(_Guid), ctypes.POINTER(_Data)
-)
+_verify = judged(_wintrust, "WinVerifyTrust", ctypes.c_long, _POINTER, ctypes.c_char_p, ctypes.POINTER(_Data))
 _provider = succeeding(_wintrust, "WTHelperProvDataFromStateData", _POINTER, _POINTER)
 # fmt: off
 _signer = succeeding(
