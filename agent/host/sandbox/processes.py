@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import PureWindowsPath
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 import psutil
 
@@ -26,10 +26,6 @@ from agent.host.sandbox.programs import can_run
 from agent.host.sandbox.service_document import ServiceDocument
 from agent.host.sandbox.state import State
 from agent.redaction import redacted_words
-
-if TYPE_CHECKING:
-    import psutil
-
 
 _WINDOWS = "Windows"
 

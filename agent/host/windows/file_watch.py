@@ -133,14 +133,14 @@ class JointWatch(Closing[FileChange | KeyChange | RoutingChange]):
 
 
 def _routing_changes() -> RoutingChanges:
-    from agent.host.windows.api.routing_changes import RoutingChanges
+    from agent.host.windows.api.routing_changes import RoutingChanges  # noqa: PLC0415 - loads iphlpapi.dll
 
     with telling("watch", "the routes"):
         return RoutingChanges()
 
 
 def _watch_of_key(key: str) -> KeyWatch:
-    from agent.host.windows.key_watch import KeyWatch
+    from agent.host.windows.key_watch import KeyWatch  # noqa: PLC0415 - loads shell32.dll, 1.2 MB
 
     return KeyWatch(key)
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
-assert sys.platform == "win32"
-
 from functools import partial
 
 from agent.host.later import later

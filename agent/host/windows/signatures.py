@@ -30,7 +30,7 @@ class WindowsSignatures:
 
 
 def _signing(path: PureWindowsPath) -> Signing:
-    from agent.host.windows.api.trust import signing
+    from agent.host.windows.api.trust import signing  # noqa: PLC0415 - loads wintrust.dll and crypt32.dll
 
     with telling("verify", str(path)), opened(path, files.READ_DATA, share=_SHARE) as handle:
         expect(handle, FileKind.FILE)
