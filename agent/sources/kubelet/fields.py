@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import functools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agent.sources.kubelet.documents import Value
@@ -48,165 +49,102 @@ class Field:
 BOOL, INTEGER, NUMBER, TEXT, DURATION, INTEGERS, TEXTS, OBJECTS, OBJECT, TEXT_MAP, BOOL_MAP, TEXTS_MAP = Shape
 KEEP, PATH, FOLDER, RULE, SIGNALS, AFFINITY, DROP = Treatment
 
-_FILE = "the same file, on C:"
-_FOLDER = "the same folder, on C:"
 _CGROUPS = "Windows has no control groups"
-_LINUX_KERNEL = "about the Linux kernel"
-_IPTABLES = "Windows has no iptables"
-_SWAP = "a kubelet on Windows does not look at the page file"
-_REFUSED = "a kubelet on Windows would not start with it"
-_AFFINITY = "Windows has it only with the feature gate WindowsCPUAndMemoryAffinity"
-_SIGNALS = "Windows counts no inodes and no process ids"
 
-FIELDS = (
-    Field("apiVersion", TEXT),
-    Field("kind", TEXT),
-    # Its server, and who may talk to it
-    Field("address", TEXT),
-    Field("authentication", OBJECT),
-    Field("authentication.anonymous", OBJECT),
-    Field("authentication.anonymous.enabled", BOOL),
-    Field("authentication.webhook", OBJECT),
-    Field("authentication.webhook.cacheTTL", DURATION),
-    Field("authentication.webhook.enabled", BOOL),
-    Field("authentication.x509", OBJECT),
-    Field("authentication.x509.clientCAFile", TEXT, PATH, _FILE),
-    Field("authorization", OBJECT),
-    Field("authorization.mode", TEXT),
-    Field("authorization.webhook", OBJECT),
-    Field("authorization.webhook.cacheAuthorizedTTL", DURATION),
-    Field("authorization.webhook.cacheUnauthorizedTTL", DURATION),
-    Field("enableContentionProfiling", BOOL),
-    Field("enableDebugFlagsHandler", BOOL),
-    Field("enableDebuggingHandlers", BOOL),
-    Field("enableProfilingHandler", BOOL),
-    Field("enableServer", BOOL),
-    Field("enableSystemLogHandler", BOOL),
+_LISTED = {
+    (KEEP, ""): """
+        TEXT address apiVersion authorization.mode clusterDomain configMapAndSecretChangeDetectionStrategy
+            containerLogMaxSize contentType healthzBindAddress imagePullCredentialsVerificationPolicy kind
+            podCIDR providerID showHiddenMetricsForVersion staticPodURL tlsMinVersion
+        OBJECT authentication authentication.anonymous authentication.webhook authentication.x509
+            authorization authorization.webhook crashLoopBackOff logging tracing
+        BOOL authentication.anonymous.enabled authentication.webhook.enabled enableContentionProfiling
+            enableControllerAttachDetach enableDebugFlagsHandler enableDebuggingHandlers
+            enableProfilingHandler enableServer enableSystemLogHandler localStorageCapacityIsolation
+            mergeDefaultEvictionSettings registerNode rotateCertificates serializeImagePulls
+            serverTLSBootstrap
+        DURATION authentication.webhook.cacheTTL authorization.webhook.cacheAuthorizedTTL
+            authorization.webhook.cacheUnauthorizedTTL containerLogMonitorInterval
+            crashLoopBackOff.maxContainerRestartPeriod evictionPressureTransitionPeriod fileCheckFrequency
+            httpCheckFrequency imageMaximumGCAge imageMinimumGCAge nodeStatusReportFrequency
+            nodeStatusUpdateFrequency runtimeRequestTimeout shutdownGracePeriod
+            shutdownGracePeriodCriticalPods streamingConnectionIdleTimeout syncFrequency volumeStatsAggPeriod
+        INTEGER containerLogMaxFiles containerLogMaxWorkers eventBurst eventRecordQPS
+            evictionMaxPodGracePeriod healthzPort imageGCHighThresholdPercent imageGCLowThresholdPercent
+            kubeAPIBurst kubeAPIQPS maxParallelImagePulls maxPods nodeLeaseDurationSeconds nodeStatusMaxImages
+            podsPerCore port readOnlyPort registryBurst registryPullQPS
+        TEXTS preloadedImagesVerificationAllowlist tlsCipherSuites
+        INTEGERS tlsCurvePreferences
+        OBJECTS shutdownGracePeriodByPodPriority
+        TEXT_MAP kubeReserved
+    """,
+    (PATH, "the same file, on C:"): "TEXT authentication.x509.clientCAFile tlsCertFile tlsPrivateKeyFile",
+    (DROP, "a Windows service stays"): "BOOL runOnce",
+    (FOLDER, "the same folder, on C:"): "TEXT podLogsDir staticPodPath volumePluginDir",
+    (DROP, "images come from the same containerd"): "TEXT imageServiceEndpoint",
+    (AFFINITY, "Windows has it only with the feature gate WindowsCPUAndMemoryAffinity"): """
+        TEXT cpuManagerPolicy
+        TEXT_MAP cpuManagerPolicyOptions
+        DURATION cpuManagerReconcilePeriod
+        TEXT memoryManagerPolicy
+        OBJECTS reservedMemory
+        TEXT reservedSystemCPUs topologyManagerPolicy
+        TEXT_MAP topologyManagerPolicyOptions
+        TEXT topologyManagerScope
+    """,
+    (SIGNALS, "Windows counts no inodes and no process ids"): """
+        TEXT_MAP evictionHard evictionMinimumReclaim evictionSoft evictionSoftGracePeriod
+    """,
+    (DROP, _CGROUPS): """
+        TEXT cgroupDriver cgroupRoot kubeReservedCgroup kubeletCgroups memoryReservationPolicy systemCgroups
+            systemReservedCgroup
+        BOOL cpuCFSQuota failCgroupV1 kernelMemcgNotification
+        DURATION cpuCFSQuotaPeriod
+        NUMBER memoryThrottlingFactor
+        INTEGER podPidsLimit
+        TEXT_MAP qosReserved
+    """,
+    (DROP, "a kubelet on Windows would not start with it"): "BOOL singleProcessOOMKill OBJECT userNamespaces",
+    (DROP, "about the Linux kernel"): """
+        TEXTS allowedUnsafeSysctls
+        TEXT_MAP defaultPodSysctls
+        INTEGER maxOpenFiles oomScoreAdj
+        BOOL protectKernelDefaults seccompDefault
+    """,
+    (DROP, "a kubelet on Windows does not look at the page file"): "BOOL failSwapOn OBJECT memorySwap",
+    (DROP, "about a Linux bridge"): "TEXT hairpinMode",
+    (DROP, "Windows has no iptables"): """
+        INTEGER iptablesDropBit iptablesMasqueradeBit
+        BOOL makeIPTablesUtilChains
+    """,
+}
+"""Fields by what becomes of them and why. A shape comes before its fields."""
+_ROWS = (
     Field("enableSystemLogQuery", BOOL, RULE, "reads the Event Log on Windows; needs the gate NodeLogQuery"),
-    Field("healthzBindAddress", TEXT),
-    Field("healthzPort", INTEGER),
-    Field("port", INTEGER),
-    Field("readOnlyPort", INTEGER),
-    Field("rotateCertificates", BOOL),
-    Field("serverTLSBootstrap", BOOL),
-    Field("streamingConnectionIdleTimeout", DURATION),
-    Field("tlsCertFile", TEXT, PATH, _FILE),
-    Field("tlsCipherSuites", TEXTS),
-    Field("tlsCurvePreferences", INTEGERS),
-    Field("tlsMinVersion", TEXT),
-    Field("tlsPrivateKeyFile", TEXT, PATH, _FILE),
-    # The node
-    Field("configMapAndSecretChangeDetectionStrategy", TEXT),
-    Field("contentType", TEXT),
-    Field("eventBurst", INTEGER),
-    Field("eventRecordQPS", INTEGER),
     Field("featureGates", BOOL_MAP, RULE, "a kubelet does not start over a gate that it does not know"),
-    Field("kubeAPIBurst", INTEGER),
-    Field("kubeAPIQPS", INTEGER),
-    Field("nodeLeaseDurationSeconds", INTEGER),
-    Field("nodeStatusMaxImages", INTEGER),
-    Field("nodeStatusReportFrequency", DURATION),
-    Field("nodeStatusUpdateFrequency", DURATION),
-    Field("providerID", TEXT),
-    Field("registerNode", BOOL),
     Field("registerWithTaints", OBJECTS, RULE, "pods for Linux stay away"),
-    Field("showHiddenMetricsForVersion", TEXT),
-    Field("shutdownGracePeriod", DURATION),
-    Field("shutdownGracePeriodByPodPriority", OBJECTS),
-    Field("shutdownGracePeriodCriticalPods", DURATION),
-    # Pods
     Field("clusterDNS", TEXTS, RULE, "asked for on the command line"),
-    Field("clusterDomain", TEXT),
-    Field("crashLoopBackOff", OBJECT),
-    Field("crashLoopBackOff.maxContainerRestartPeriod", DURATION),
-    Field("fileCheckFrequency", DURATION),
-    Field("httpCheckFrequency", DURATION),
-    Field("maxPods", INTEGER),
-    Field("podCIDR", TEXT),
-    Field("podsPerCore", INTEGER),
     Field("resolvConf", TEXT, RULE, "Windows keeps its name servers in the registry, not in a file"),
-    Field("runOnce", BOOL, DROP, "a Windows service stays"),
-    Field("staticPodPath", TEXT, FOLDER, _FOLDER),
-    Field("staticPodURL", TEXT),
     Field("staticPodURLHeader", TEXTS_MAP, secret=True),
-    Field("syncFrequency", DURATION),
-    # The container runtime, images, logs, volumes
-    Field("containerLogMaxFiles", INTEGER),
-    Field("containerLogMaxSize", TEXT),
-    Field("containerLogMaxWorkers", INTEGER),
-    Field("containerLogMonitorInterval", DURATION),
     Field("containerRuntimeEndpoint", TEXT, RULE, "Windows runs containers with containerd"),
-    Field("enableControllerAttachDetach", BOOL),
-    Field("imageGCHighThresholdPercent", INTEGER),
-    Field("imageGCLowThresholdPercent", INTEGER),
-    Field("imageMaximumGCAge", DURATION),
-    Field("imageMinimumGCAge", DURATION),
-    Field("imagePullCredentialsVerificationPolicy", TEXT),
-    Field("imageServiceEndpoint", TEXT, DROP, "images come from the same containerd"),
-    Field("localStorageCapacityIsolation", BOOL),
-    Field("logging", OBJECT),
-    Field("maxParallelImagePulls", INTEGER),
-    Field("podLogsDir", TEXT, FOLDER, _FOLDER),
-    Field("preloadedImagesVerificationAllowlist", TEXTS),
-    Field("registryBurst", INTEGER),
-    Field("registryPullQPS", INTEGER),
-    Field("runtimeRequestTimeout", DURATION),
-    Field("serializeImagePulls", BOOL),
-    Field("tracing", OBJECT),
-    Field("volumePluginDir", TEXT, FOLDER, _FOLDER),
-    Field("volumeStatsAggPeriod", DURATION),
-    # Resources and evictions
-    Field("cpuManagerPolicy", TEXT, AFFINITY, _AFFINITY),
-    Field("cpuManagerPolicyOptions", TEXT_MAP, AFFINITY, _AFFINITY),
-    Field("cpuManagerReconcilePeriod", DURATION, AFFINITY, _AFFINITY),
-    Field("evictionHard", TEXT_MAP, SIGNALS, _SIGNALS),
-    Field("evictionMaxPodGracePeriod", INTEGER),
-    Field("evictionMinimumReclaim", TEXT_MAP, SIGNALS, _SIGNALS),
-    Field("evictionPressureTransitionPeriod", DURATION),
-    Field("evictionSoft", TEXT_MAP, SIGNALS, _SIGNALS),
-    Field("evictionSoftGracePeriod", TEXT_MAP, SIGNALS, _SIGNALS),
-    Field("kubeReserved", TEXT_MAP),
-    Field("memoryManagerPolicy", TEXT, AFFINITY, _AFFINITY),
-    Field("mergeDefaultEvictionSettings", BOOL),
-    Field("reservedMemory", OBJECTS, AFFINITY, _AFFINITY),
-    Field("reservedSystemCPUs", TEXT, AFFINITY, _AFFINITY),
     Field("systemReserved", TEXT_MAP, RULE, "what Windows itself needs"),
-    Field("topologyManagerPolicy", TEXT, AFFINITY, _AFFINITY),
-    Field("topologyManagerPolicyOptions", TEXT_MAP, AFFINITY, _AFFINITY),
-    Field("topologyManagerScope", TEXT, AFFINITY, _AFFINITY),
-    # Linux only: control groups
-    Field("cgroupDriver", TEXT, DROP, _CGROUPS),
-    Field("cgroupRoot", TEXT, DROP, _CGROUPS),
     Field("cgroupsPerQOS", BOOL, RULE, _CGROUPS),
-    Field("cpuCFSQuota", BOOL, DROP, _CGROUPS),
-    Field("cpuCFSQuotaPeriod", DURATION, DROP, _CGROUPS),
     Field("enforceNodeAllocatable", TEXTS, RULE, _CGROUPS),
-    Field("failCgroupV1", BOOL, DROP, _CGROUPS),
-    Field("kernelMemcgNotification", BOOL, DROP, _CGROUPS),
-    Field("kubeReservedCgroup", TEXT, DROP, _CGROUPS),
-    Field("kubeletCgroups", TEXT, DROP, _CGROUPS),
-    Field("memoryReservationPolicy", TEXT, DROP, _CGROUPS),
-    Field("memoryThrottlingFactor", NUMBER, DROP, _CGROUPS),
-    Field("podPidsLimit", INTEGER, DROP, _CGROUPS),
-    Field("qosReserved", TEXT_MAP, DROP, _CGROUPS),
-    Field("singleProcessOOMKill", BOOL, DROP, _REFUSED),
-    Field("systemCgroups", TEXT, DROP, _CGROUPS),
-    Field("systemReservedCgroup", TEXT, DROP, _CGROUPS),
-    # Linux only: the rest
-    Field("allowedUnsafeSysctls", TEXTS, DROP, _LINUX_KERNEL),
-    Field("defaultPodSysctls", TEXT_MAP, DROP, _LINUX_KERNEL),
-    Field("failSwapOn", BOOL, DROP, _SWAP),
-    Field("hairpinMode", TEXT, DROP, "about a Linux bridge"),
-    Field("iptablesDropBit", INTEGER, DROP, _IPTABLES),
-    Field("iptablesMasqueradeBit", INTEGER, DROP, _IPTABLES),
-    Field("makeIPTablesUtilChains", BOOL, DROP, _IPTABLES),
-    Field("maxOpenFiles", INTEGER, DROP, _LINUX_KERNEL),
-    Field("memorySwap", OBJECT, DROP, _SWAP),
-    Field("oomScoreAdj", INTEGER, DROP, _LINUX_KERNEL),
-    Field("protectKernelDefaults", BOOL, DROP, _LINUX_KERNEL),
-    Field("seccompDefault", BOOL, DROP, _LINUX_KERNEL),
-    Field("userNamespaces", OBJECT, DROP, _REFUSED),
 )
+"""Fields of which there is more to say."""
+
+
+def _listed() -> Iterator[Field]:
+    for (treatment, reason), listed in _LISTED.items():
+        shape = Shape.TEXT
+        for word in listed.split():
+            if word in Shape.__members__:
+                shape = Shape[word]
+            else:
+                yield Field(word, shape, treatment, reason)
+
+
+FIELDS = (*_listed(), *_ROWS)
 
 
 @functools.cache

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 import functools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agent.secret_names import is_secret_name
@@ -64,121 +65,133 @@ KEEP, PATH, FOLDER, CONFIGURE, RULE, DROP = Treatment
 SHORTHANDS = {"v": "v", "h": "help"}
 
 _SAME = "means the same on Windows"
-_FILE = "the same file, on C:"
-_FOLDER = "the same folder, on C:"
-_CGROUPS = "Windows has no control groups"
-_LINUX_KERNEL = "about the Linux kernel"
-_IPTABLES = "Windows has no iptables"
-_DOCKERSHIM = "for Docker, which kubelets no longer run containers with"
 _CADVISOR = "of cAdvisor, which a Windows kubelet does not have; it does not know the flag"
-_LOG_FILES = "where the log goes is for wmcb to decide, and newer kubelets do not know the flag"
 _AFFINITY = "Windows has it only with the feature gate WindowsCPUAndMemoryAffinity"
 _SIGNALS = "not every signal of Linux exists on Windows"
 _RUNTIME = "Windows runs containers with containerd"
 
-FLAGS = (
-    # What ties the kubelet to its cluster
-    Flag("bootstrap-kubeconfig", TEXT, PATH, _FILE),
-    Flag("cert-dir", TEXT, FOLDER, _FOLDER),
-    Flag("cloud-config", TEXT, PATH, _FILE, last=33),
+_LISTED = {
+    (PATH, "the same file, on C:"): """
+        TEXT azure-container-registry-config:..29 bootstrap-kubeconfig client-ca-file cloud-config:..33
+            google-json-key:..12 kubeconfig tls-cert-file tls-private-key-file
+    """,
+    (FOLDER, "the same folder, on C:"): """
+        TEXT bootstrap-checkpoint-path:..18 cert-dir dynamic-config-dir:..23 pod-manifest-path root-dir
+            volume-plugin-dir
+    """,
+    (KEEP, _SAME): """
+        SWITCH allow-privileged:..14 anonymous-auth authentication-token-webhook contention-profiling
+            enable-cadvisor-json-endpoints:..20 enable-controller-attach-detach enable-debugging-handlers
+            enable-server experimental-allocatable-ignore-eviction
+            experimental-check-node-capabilities-before-mount:..23 experimental-logging-sanitization:20..23
+            keep-terminated-pod-volumes:..30 local-storage-capacity-isolation:25.. log-json-split-stream:23..
+            log-text-split-stream:30.. really-crash-for-testing:..23 redirect-container-streaming:..21
+            register-node register-schedulable:..33 rotate-certificates rotate-server-certificates
+            serialize-image-pulls
+        TEXT address authorization-mode cluster-domain container-log-max-size healthz-bind-address
+            kube-api-content-type log-json-info-buffer-size:23.. log-text-info-buffer-size:30..
+            logging-format:19.. manifest-url master-service-namespace:..26 pod-cidr tls-min-version vmodule
+        DURATION authentication-token-webhook-cache-ttl authorization-webhook-cache-authorized-ttl
+            authorization-webhook-cache-unauthorized-ttl eviction-pressure-transition-period
+            file-check-frequency http-check-frequency log-flush-frequency minimum-container-ttl-duration
+            minimum-image-ttl-duration node-status-update-frequency runtime-request-timeout
+            streaming-connection-idle-timeout sync-frequency volume-stats-agg-period
+        NUMBER cadvisor-port:..11 container-log-max-files event-burst event-qps eviction-max-pod-grace-period
+            healthz-port image-gc-high-threshold image-gc-low-threshold kube-api-burst kube-api-qps max-pods
+            maximum-dead-containers maximum-dead-containers-per-container node-status-max-images pods-per-core
+            port read-only-port registry-burst registry-qps
+        LIST host-ipc-sources:..14 host-network-sources:..14 host-pid-sources:..14 tls-cipher-suites
+        FRACTION chaos-chance:..21
+    """,
+    (KEEP, "Windows' own"): "TEXT windows-priorityclass:20..",
+    (DROP, "Windows keeps its name servers in the registry, not in a file"): "TEXT resolv-conf",
+    (DROP, "a Windows service stays"): "SWITCH runonce",
+    (DROP, "images come from the same containerd"): "TEXT image-service-endpoint",
+    (DROP, "an image for Linux; containerd names its own"): "TEXT pod-infra-container-image:..34",
+    (DROP, "Windows has no control groups"): """
+        TEXT cgroup-driver cgroup-root kube-reserved-cgroup kubelet-cgroups runtime-cgroups system-cgroups
+            system-reserved-cgroup
+        LIST enforce-node-allocatable
+        PAIRS qos-reserved
+        SWITCH cgroups-per-qos cpu-cfs-quota experimental-kernel-memcg-notification:..24 fail-cgroupv1:31..
+            kernel-memcg-notification:19..
+        DURATION cpu-cfs-quota-period
+        NUMBER pod-max-pids
+    """,
+    (DROP, "where the log goes is for wmcb to decide, and newer kubelets do not know the flag"): """
+        SWITCH add-dir-header:18..25 alsologtostderr:..25 logtostderr:..25 one-output:20..25 skip-headers:..25
+            skip-log-headers:..25
+        TEXT log-backtrace-at:..25 log-dir:..25 log-file:..25 stderrthreshold:..25
+        NUMBER log-file-max-size:..25
+    """,
+    (DROP, "the kubelet would only print its help"): "SWITCH help",
+    (DROP, "the kubelet would only print its version"): "SWITCH version",
+    (DROP, "about the Linux kernel"): """
+        LIST allowed-unsafe-sysctls
+        SWITCH experimental-fail-swap-on:..13 protect-kernel-defaults seccomp-default:22..
+        NUMBER max-open-files oom-score-adj
+        TEXT seccomp-profile-root:..22
+    """,
+    (DROP, "for a kubelet inside a Linux container"): "SWITCH containerized:..15",
+    (DROP, "the service control manager starts one kubelet and no other"): """
+        SWITCH exit-on-lock-contention
+        TEXT lock-file
+    """,
+    (DROP, "a mount program for Linux"): "TEXT experimental-mounter-path",
+    (DROP, "a kubelet on Windows does not look at the page file"): "SWITCH fail-swap-on",
+    (DROP, "about a Linux bridge"): "TEXT hairpin-mode",
+    (DROP, "Windows has no iptables"): """
+        NUMBER iptables-drop-bit:..30 iptables-masquerade-bit:..30
+        SWITCH make-iptables-util-chains
+    """,
+    (DROP, "for Docker, which kubelets no longer run containers with"): """
+        TEXT cni-bin-dir:..23 cni-cache-dir:16..23 cni-conf-dir:..23 docker-endpoint:..23
+            experimental-dockershim-root-directory:..23 network-plugin:..23 non-masquerade-cidr:..23
+        SWITCH docker-disable-shared-pid:..11 experimental-dockershim:..18
+        DURATION image-pull-progress-deadline:..23
+        NUMBER network-plugin-mtu:..23
+    """,
+    (DROP, _CADVISOR): """
+        NUMBER application-metrics-count-limit
+        TEXT boot-id-file container-hints containerd containerd-namespace:20..
+            docker-env-metadata-whitelist:..23 docker-root:..23 docker-tls-ca:..23 docker-tls-cert:..23
+            docker-tls-key:..23 docker:..23 event-storage-age-limit event-storage-event-limit machine-id-file
+            storage-driver-db storage-driver-host storage-driver-table storage-driver-user
+        SWITCH docker-only:..23 docker-tls:..23 enable-load-reader log-cadvisor-usage storage-driver-secure
+        DURATION global-housekeeping-interval housekeeping-interval storage-driver-buffer-duration
+    """,
+}
+"""Flags by what becomes of them and why. A kind comes before its flags. Behind a flag's name are the minor
+releases that take it, FIRST..LAST, where that is not all of them."""
+_ROWS = (
     Flag("cloud-provider", TEXT, RULE, _SAME),
     Flag("config", TEXT, RULE, "the configuration made right for Windows"),
     Flag("config-dir", TEXT, RULE, "its files are merged into the one configuration", first=28),
-    Flag("dynamic-config-dir", TEXT, FOLDER, _FOLDER, last=23),
     Flag("experimental-bootstrap-kubeconfig", TEXT, RULE, "an old name of --bootstrap-kubeconfig", last=22),
     Flag("hostname-override", TEXT, RULE, "the name of this node"),
-    Flag("kubeconfig", TEXT, PATH, _FILE),
     Flag("node-ip", TEXT, RULE, "the addresses of this node"),
     Flag("node-labels", PAIRS, RULE, "the labels that this kubelet may give its node"),
     Flag("provider-id", TEXT, RULE, "the id of this machine"),
-    Flag("register-node", SWITCH, KEEP, _SAME),
-    Flag("register-schedulable", SWITCH, KEEP, _SAME, last=33),
     Flag("register-with-taints", TAINTS, CONFIGURE, "pods for Linux stay away", "registerWithTaints"),
-    Flag("rotate-certificates", SWITCH, KEEP, _SAME),
-    Flag("rotate-server-certificates", SWITCH, KEEP, _SAME),
-    # Windows' own
-    Flag("windows-priorityclass", TEXT, KEEP, "Windows' own", first=20),
     Flag("windows-service", SWITCH, RULE, "the kubelet answers the service control manager"),
-    # Its server
-    Flag("address", TEXT, KEEP, _SAME),
-    Flag("anonymous-auth", SWITCH, KEEP, _SAME),
-    Flag("authentication-token-webhook", SWITCH, KEEP, _SAME),
-    Flag("authentication-token-webhook-cache-ttl", DURATION, KEEP, _SAME),
-    Flag("authorization-mode", TEXT, KEEP, _SAME),
-    Flag("authorization-webhook-cache-authorized-ttl", DURATION, KEEP, _SAME),
-    Flag("authorization-webhook-cache-unauthorized-ttl", DURATION, KEEP, _SAME),
-    Flag("cadvisor-port", NUMBER, KEEP, _SAME, last=11),
-    Flag("client-ca-file", TEXT, PATH, _FILE),
-    Flag("contention-profiling", SWITCH, KEEP, _SAME),
-    Flag("enable-cadvisor-json-endpoints", SWITCH, KEEP, _SAME, last=20),
-    Flag("enable-debugging-handlers", SWITCH, KEEP, _SAME),
-    Flag("enable-server", SWITCH, KEEP, _SAME),
-    Flag("healthz-bind-address", TEXT, KEEP, _SAME),
-    Flag("healthz-port", NUMBER, KEEP, _SAME),
-    Flag("port", NUMBER, KEEP, _SAME),
-    Flag("read-only-port", NUMBER, KEEP, _SAME),
-    Flag("streaming-connection-idle-timeout", DURATION, KEEP, _SAME),
-    Flag("tls-cert-file", TEXT, PATH, _FILE),
-    Flag("tls-cipher-suites", LIST, KEEP, _SAME),
-    Flag("tls-min-version", TEXT, KEEP, _SAME),
-    Flag("tls-private-key-file", TEXT, PATH, _FILE),
-    # Pods and their names
     Flag("cluster-dns", LIST, CONFIGURE, "the command line may say otherwise", "clusterDNS"),
-    Flag("cluster-domain", TEXT, KEEP, _SAME),
-    Flag("file-check-frequency", DURATION, KEEP, _SAME),
-    Flag("http-check-frequency", DURATION, KEEP, _SAME),
-    Flag("manifest-url", TEXT, KEEP, _SAME),
     Flag("manifest-url-header", TEXT, KEEP, _SAME, secret=True),
-    Flag("master-service-namespace", TEXT, KEEP, _SAME, last=26),
-    Flag("max-pods", NUMBER, KEEP, _SAME),
-    Flag("pod-cidr", TEXT, KEEP, _SAME),
-    Flag("pod-manifest-path", TEXT, FOLDER, _FOLDER),
-    Flag("pods-per-core", NUMBER, KEEP, _SAME),
-    Flag("resolv-conf", TEXT, DROP, "Windows keeps its name servers in the registry, not in a file"),
-    Flag("runonce", SWITCH, DROP, "a Windows service stays"),
-    Flag("sync-frequency", DURATION, KEEP, _SAME),
-    # The container runtime and its images
-    Flag("azure-container-registry-config", TEXT, PATH, _FILE, last=29),
-    Flag("container-log-max-files", NUMBER, KEEP, _SAME),
-    Flag("container-log-max-size", TEXT, KEEP, _SAME),
     Flag("container-runtime", TEXT, RULE, _RUNTIME, last=26),
     Flag("container-runtime-endpoint", TEXT, RULE, _RUNTIME),
     Flag("image-credential-provider-bin-dir", TEXT, RULE, "the plug-ins have to be there", first=20),
     Flag("image-credential-provider-config", TEXT, RULE, "its plug-ins are .exe files", first=20),
-    Flag("image-gc-high-threshold", NUMBER, KEEP, _SAME),
-    Flag("image-gc-low-threshold", NUMBER, KEEP, _SAME),
-    Flag("image-service-endpoint", TEXT, DROP, "images come from the same containerd"),
-    Flag("maximum-dead-containers", NUMBER, KEEP, _SAME),
-    Flag("maximum-dead-containers-per-container", NUMBER, KEEP, _SAME),
-    Flag("minimum-container-ttl-duration", DURATION, KEEP, _SAME),
-    Flag("minimum-image-ttl-duration", DURATION, KEEP, _SAME),
-    Flag("pod-infra-container-image", TEXT, DROP, "an image for Linux; containerd names its own", last=34),
-    Flag("registry-burst", NUMBER, KEEP, _SAME),
-    Flag("registry-qps", NUMBER, KEEP, _SAME),
-    Flag("runtime-cgroups", TEXT, DROP, _CGROUPS),
-    Flag("runtime-request-timeout", DURATION, KEEP, _SAME),
-    Flag("serialize-image-pulls", SWITCH, KEEP, _SAME),
-    # Resources and evictions
     Flag("cpu-manager-policy", TEXT, CONFIGURE, _AFFINITY, "cpuManagerPolicy"),
     Flag("cpu-manager-policy-options", PAIRS, CONFIGURE, _AFFINITY, "cpuManagerPolicyOptions", first=22),
     Flag("cpu-manager-reconcile-period", DURATION, CONFIGURE, _AFFINITY, "cpuManagerReconcilePeriod"),
-    Flag("enforce-node-allocatable", LIST, DROP, _CGROUPS),
     Flag("eviction-hard", THRESHOLDS, CONFIGURE, _SIGNALS, "evictionHard"),
-    Flag("eviction-max-pod-grace-period", NUMBER, KEEP, _SAME),
     Flag("eviction-minimum-reclaim", PAIRS, CONFIGURE, _SIGNALS, "evictionMinimumReclaim"),
-    Flag("eviction-pressure-transition-period", DURATION, KEEP, _SAME),
     Flag("eviction-soft", THRESHOLDS, CONFIGURE, _SIGNALS, "evictionSoft"),
     Flag("eviction-soft-grace-period", PAIRS, CONFIGURE, _SIGNALS, "evictionSoftGracePeriod"),
-    Flag("experimental-allocatable-ignore-eviction", SWITCH, KEEP, _SAME),
     Flag("kube-reserved", PAIRS, CONFIGURE, "beside what the system needs", "kubeReserved"),
-    Flag("kube-reserved-cgroup", TEXT, DROP, _CGROUPS),
-    Flag("local-storage-capacity-isolation", SWITCH, KEEP, _SAME, first=25),
     Flag("memory-manager-policy", TEXT, CONFIGURE, _AFFINITY, "memoryManagerPolicy", first=21),
-    Flag("qos-reserved", PAIRS, DROP, _CGROUPS),
     Flag("reserved-cpus", TEXT, CONFIGURE, _AFFINITY, "reservedSystemCPUs", first=17),
     Flag("reserved-memory", RESERVATIONS, CONFIGURE, _AFFINITY, "reservedMemory", first=21),
     Flag("system-reserved", PAIRS, CONFIGURE, "Windows itself needs more memory", "systemReserved"),
-    Flag("system-reserved-cgroup", TEXT, DROP, _CGROUPS),
     Flag("topology-manager-policy", TEXT, CONFIGURE, _AFFINITY, "topologyManagerPolicy"),
     Flag(
         "topology-manager-policy-options",
@@ -189,127 +202,27 @@ FLAGS = (
         first=26,
     ),
     Flag("topology-manager-scope", TEXT, CONFIGURE, _AFFINITY, "topologyManagerScope", first=20),
-    # Volumes and files
-    Flag("bootstrap-checkpoint-path", TEXT, FOLDER, _FOLDER, last=18),
-    Flag("enable-controller-attach-detach", SWITCH, KEEP, _SAME),
-    Flag("keep-terminated-pod-volumes", SWITCH, KEEP, _SAME, last=30),
-    Flag("root-dir", TEXT, FOLDER, _FOLDER),
-    Flag("volume-plugin-dir", TEXT, FOLDER, _FOLDER),
-    Flag("volume-stats-agg-period", DURATION, KEEP, _SAME),
-    # Talk with the API server
-    Flag("event-burst", NUMBER, KEEP, _SAME),
-    Flag("event-qps", NUMBER, KEEP, _SAME),
-    Flag("kube-api-burst", NUMBER, KEEP, _SAME),
-    Flag("kube-api-content-type", TEXT, KEEP, _SAME),
-    Flag("kube-api-qps", NUMBER, KEEP, _SAME),
-    Flag("node-status-max-images", NUMBER, KEEP, _SAME),
-    Flag("node-status-update-frequency", DURATION, KEEP, _SAME),
-    # Its log
-    Flag("experimental-logging-sanitization", SWITCH, KEEP, _SAME, first=20, last=23),
-    Flag("log-flush-frequency", DURATION, KEEP, _SAME),
-    Flag("log-json-info-buffer-size", TEXT, KEEP, _SAME, first=23),
-    Flag("log-json-split-stream", SWITCH, KEEP, _SAME, first=23),
-    Flag("log-text-info-buffer-size", TEXT, KEEP, _SAME, first=30),
-    Flag("log-text-split-stream", SWITCH, KEEP, _SAME, first=30),
-    Flag("logging-format", TEXT, KEEP, _SAME, first=19),
     Flag("v", NUMBER, RULE, "how much the kubelet logs"),
-    Flag("vmodule", TEXT, KEEP, _SAME),
-    Flag("add-dir-header", SWITCH, DROP, _LOG_FILES, first=18, last=25),
-    Flag("alsologtostderr", SWITCH, DROP, _LOG_FILES, last=25),
-    Flag("log-backtrace-at", TEXT, DROP, _LOG_FILES, last=25),
-    Flag("log-dir", TEXT, DROP, _LOG_FILES, last=25),
-    Flag("log-file", TEXT, DROP, _LOG_FILES, last=25),
-    Flag("log-file-max-size", NUMBER, DROP, _LOG_FILES, last=25),
-    Flag("logtostderr", SWITCH, DROP, _LOG_FILES, last=25),
-    Flag("one-output", SWITCH, DROP, _LOG_FILES, first=20, last=25),
-    Flag("skip-headers", SWITCH, DROP, _LOG_FILES, last=25),
-    Flag("skip-log-headers", SWITCH, DROP, _LOG_FILES, last=25),
-    Flag("stderrthreshold", TEXT, DROP, _LOG_FILES, last=25),
-    # Feature gates and what only tests use
-    Flag("chaos-chance", FRACTION, KEEP, _SAME, last=21),
     Flag("feature-gates", SWITCHES, CONFIGURE, "not every kubelet knows every gate", "featureGates"),
-    Flag("help", SWITCH, DROP, "the kubelet would only print its help"),
-    Flag("really-crash-for-testing", SWITCH, KEEP, _SAME, last=23),
-    Flag("version", SWITCH, DROP, "the kubelet would only print its version"),
-    # Linux only: control groups
-    Flag("cgroup-driver", TEXT, DROP, _CGROUPS),
-    Flag("cgroup-root", TEXT, DROP, _CGROUPS),
-    Flag("cgroups-per-qos", SWITCH, DROP, _CGROUPS),
-    Flag("cpu-cfs-quota", SWITCH, DROP, _CGROUPS),
-    Flag("cpu-cfs-quota-period", DURATION, DROP, _CGROUPS),
-    Flag("experimental-kernel-memcg-notification", SWITCH, DROP, _CGROUPS, last=24),
-    Flag("fail-cgroupv1", SWITCH, DROP, _CGROUPS, first=31),
-    Flag("kernel-memcg-notification", SWITCH, DROP, _CGROUPS, first=19),
-    Flag("kubelet-cgroups", TEXT, DROP, _CGROUPS),
-    Flag("pod-max-pids", NUMBER, DROP, _CGROUPS),
-    Flag("system-cgroups", TEXT, DROP, _CGROUPS),
-    # Linux only: the rest
-    Flag("allow-privileged", SWITCH, KEEP, _SAME, last=14),
-    Flag("allowed-unsafe-sysctls", LIST, DROP, _LINUX_KERNEL),
-    Flag("containerized", SWITCH, DROP, "for a kubelet inside a Linux container", last=15),
-    Flag(
-        "exit-on-lock-contention", SWITCH, DROP, "the service control manager starts one kubelet and no other"
-    ),
-    Flag("experimental-check-node-capabilities-before-mount", SWITCH, KEEP, _SAME, last=23),
-    Flag("experimental-fail-swap-on", SWITCH, DROP, _LINUX_KERNEL, last=13),
-    Flag("experimental-mounter-path", TEXT, DROP, "a mount program for Linux"),
-    Flag("fail-swap-on", SWITCH, DROP, "a kubelet on Windows does not look at the page file"),
-    Flag("hairpin-mode", TEXT, DROP, "about a Linux bridge"),
-    Flag("host-ipc-sources", LIST, KEEP, _SAME, last=14),
-    Flag("host-network-sources", LIST, KEEP, _SAME, last=14),
-    Flag("host-pid-sources", LIST, KEEP, _SAME, last=14),
-    Flag("iptables-drop-bit", NUMBER, DROP, _IPTABLES, last=30),
-    Flag("iptables-masquerade-bit", NUMBER, DROP, _IPTABLES, last=30),
-    Flag("lock-file", TEXT, DROP, "the service control manager starts one kubelet and no other"),
-    Flag("make-iptables-util-chains", SWITCH, DROP, _IPTABLES),
-    Flag("max-open-files", NUMBER, DROP, _LINUX_KERNEL),
-    Flag("oom-score-adj", NUMBER, DROP, _LINUX_KERNEL),
-    Flag("protect-kernel-defaults", SWITCH, DROP, _LINUX_KERNEL),
-    Flag("redirect-container-streaming", SWITCH, KEEP, _SAME, last=21),
-    Flag("seccomp-default", SWITCH, DROP, _LINUX_KERNEL, first=22),
-    Flag("seccomp-profile-root", TEXT, DROP, _LINUX_KERNEL, last=22),
-    # Docker and its network plug-ins
-    Flag("cni-bin-dir", TEXT, DROP, _DOCKERSHIM, last=23),
-    Flag("cni-cache-dir", TEXT, DROP, _DOCKERSHIM, first=16, last=23),
-    Flag("cni-conf-dir", TEXT, DROP, _DOCKERSHIM, last=23),
-    Flag("docker-disable-shared-pid", SWITCH, DROP, _DOCKERSHIM, last=11),
-    Flag("docker-endpoint", TEXT, DROP, _DOCKERSHIM, last=23),
-    Flag("experimental-dockershim", SWITCH, DROP, _DOCKERSHIM, last=18),
-    Flag("experimental-dockershim-root-directory", TEXT, DROP, _DOCKERSHIM, last=23),
-    Flag("google-json-key", TEXT, PATH, _FILE, last=12),
-    Flag("image-pull-progress-deadline", DURATION, DROP, _DOCKERSHIM, last=23),
-    Flag("network-plugin", TEXT, DROP, _DOCKERSHIM, last=23),
-    Flag("network-plugin-mtu", NUMBER, DROP, _DOCKERSHIM, last=23),
-    Flag("non-masquerade-cidr", TEXT, DROP, _DOCKERSHIM, last=23),
-    # cAdvisor
-    Flag("application-metrics-count-limit", NUMBER, DROP, _CADVISOR),
-    Flag("boot-id-file", TEXT, DROP, _CADVISOR),
-    Flag("container-hints", TEXT, DROP, _CADVISOR),
-    Flag("containerd", TEXT, DROP, _CADVISOR),
-    Flag("containerd-namespace", TEXT, DROP, _CADVISOR, first=20),
-    Flag("docker", TEXT, DROP, _CADVISOR, last=23),
-    Flag("docker-env-metadata-whitelist", TEXT, DROP, _CADVISOR, last=23),
-    Flag("docker-only", SWITCH, DROP, _CADVISOR, last=23),
-    Flag("docker-root", TEXT, DROP, _CADVISOR, last=23),
-    Flag("docker-tls", SWITCH, DROP, _CADVISOR, last=23),
-    Flag("docker-tls-ca", TEXT, DROP, _CADVISOR, last=23),
-    Flag("docker-tls-cert", TEXT, DROP, _CADVISOR, last=23),
-    Flag("docker-tls-key", TEXT, DROP, _CADVISOR, last=23),
-    Flag("enable-load-reader", SWITCH, DROP, _CADVISOR),
-    Flag("event-storage-age-limit", TEXT, DROP, _CADVISOR),
-    Flag("event-storage-event-limit", TEXT, DROP, _CADVISOR),
-    Flag("global-housekeeping-interval", DURATION, DROP, _CADVISOR),
-    Flag("housekeeping-interval", DURATION, DROP, _CADVISOR),
-    Flag("log-cadvisor-usage", SWITCH, DROP, _CADVISOR),
-    Flag("machine-id-file", TEXT, DROP, _CADVISOR),
-    Flag("storage-driver-buffer-duration", DURATION, DROP, _CADVISOR),
-    Flag("storage-driver-db", TEXT, DROP, _CADVISOR),
-    Flag("storage-driver-host", TEXT, DROP, _CADVISOR),
     Flag("storage-driver-password", TEXT, DROP, _CADVISOR, secret=True),
-    Flag("storage-driver-secure", SWITCH, DROP, _CADVISOR),
-    Flag("storage-driver-table", TEXT, DROP, _CADVISOR),
-    Flag("storage-driver-user", TEXT, DROP, _CADVISOR),
 )
+"""Flags of which there is more to say."""
+
+
+def _listed() -> Iterator[Flag]:
+    for (treatment, reason), listed in _LISTED.items():
+        kind = Kind.TEXT
+        for word in listed.split():
+            if word in Kind.__members__:
+                kind = Kind[word]
+                continue
+            name, _, releases = word.partition(":")
+            first, _, last = releases.partition("..")
+            until = int(last) if last else None
+            yield Flag(name, kind, treatment, reason, first=int(first or 0), last=until)
+
+
+FLAGS = (*_listed(), *_ROWS)
 
 
 IN_TREE_UNTIL = {"openstack": 25, "aws": 26, "azure": 28, "gce": 28, "vsphere": 28}
