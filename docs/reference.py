@@ -20,8 +20,7 @@ from agent.cli.commands import COMMANDS
 from agent.host import protection
 from agent.preflight import checks, image
 from agent.sources.forms import Fields, Form
-from agent.sources.node_configuration import API, KIND
-from agent.sources.node_configuration.schema import SCHEMA
+from agent.sources.node_configuration.schema import API, KIND, SCHEMA
 from service import metrics, telling
 
 PROTECTIONS = {

@@ -14,7 +14,7 @@ from agent.artifacts.means import Means
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
 from agent.host.port import Host
-from agent.sources.node_configuration import Unobtainable
+from agent.sources.node_configuration.model import Unobtainable
 from agent.spec import Artifact, Lying
 from service.signals import Signal, Signals, Source
 

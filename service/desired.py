@@ -8,15 +8,9 @@ from dataclasses import dataclass, replace
 
 from agent.hashing import new_sha256
 from agent.kube.answers import Object, at, text_at
-from agent.sources.node_configuration import (
-    DATA_KEY,
-    NodeConfiguration,
-    Outcome,
-    chosen,
-    maintenance,
-    read,
-    read_data,
-)
+from agent.sources.node_configuration.compiling import chosen, maintenance
+from agent.sources.node_configuration.model import NodeConfiguration
+from agent.sources.node_configuration.reading import DATA_KEY, Outcome, read, read_data
 from agent.sources.signatures import Binding, bound, public_key, signing_command, verified
 from agent.sources.signatures import Refused as NotSigned
 from agent.spec import HostName

@@ -22,7 +22,13 @@ from agent.host.port import FileState, Host
 from agent.kube.access import Access
 from agent.kube.answers import Json, Object, at, is_ready, text_at, texts_at
 from agent.kube.client import NODES
-from agent.sources import services_configmap
+from agent.sources.services_configmap.model import (
+    DESIRED_VERSION,
+    NAME_PREFIX,
+    REBOOT_REQUIRED,
+    VERSION,
+    ServicesConfigMap,
+)
 from agent.spec import EnvironmentVariable, Key
 from agent.spec.trusted_certificate import TrustedCertificate
 from service import operator_services
@@ -108,7 +114,7 @@ class OperatorCluster(Asking):
     def _take_node(self, name: str, thing: Object | None) -> None:  # noqa: ARG002 - it is always that one
         if thing is None:
             return  # its kubelet makes it anew
-        version = text_at(thing, "metadata", "annotations", services_configmap.DESIRED_VERSION)
+        version = text_at(thing, "metadata", "annotations", DESIRED_VERSION)
         if version != self.asked.version:
             self._follow_version(version)
         seen = (_lasting(thing), is_ready(thing))
@@ -120,7 +126,7 @@ class OperatorCluster(Asking):
         if self._of_config_map is not None:
             self._of_config_map.stop()
         self._of_config_map = None
-        name = f"{services_configmap.NAME_PREFIX}{version}"
+        name = f"{NAME_PREFIX}{version}"
         self.asked = asked = Asked(version, f"{self._namespace}/{name}")
         if version:
             path = f"/api/v1/namespaces/{self._namespace}/configmaps"
@@ -205,7 +211,7 @@ class Operated(Wishes):
         node, asked = self._cluster.node, self._cluster.asked
         if node is None or asked.config_map is None:
             return False
-        if at(node, "metadata", "annotations", services_configmap.REBOOT_REQUIRED) is not None:
+        if at(node, "metadata", "annotations", REBOOT_REQUIRED) is not None:
             self._made_of = None  # when that is over all is looked at anew
             return False
         sight, now = (node, asked, self._sight_of_bundle()), self._host.clock.monotonic()
@@ -287,7 +293,7 @@ class Operated(Wishes):
             Event.PENDING,
             "variables or root certificates were changed: the operator is asked to restart this machine",
         )
-        self._marks.put({services_configmap.REBOOT_REQUIRED: ""})
+        self._marks.put({REBOOT_REQUIRED: ""})
 
     def _sight_of_bundle(self) -> FileState | None:
         """What is wrong with it is told by whoever reads it."""
@@ -295,7 +301,7 @@ class Operated(Wishes):
             return None if self._bundle is None else self._host.files.observe(self._bundle)
         return None
 
-    def _lacks(self, found: services_configmap.ServicesConfigMap, progress: _Changes) -> bool:
+    def _lacks(self, found: ServicesConfigMap, progress: _Changes) -> bool:
         """Whether what runs has other variables than it is to have. Raises Refused where no restart helps:
         the operator empties the Node for each.
         """
@@ -324,11 +330,11 @@ class Operated(Wishes):
         return folder.read(folder.certificates) == boot
 
     def _tell_version(self, asked: Asked) -> None:
-        told = text_at(self._cluster.node or {}, "metadata", "annotations", services_configmap.VERSION)
+        told = text_at(self._cluster.node or {}, "metadata", "annotations", VERSION)
         if self._cluster.is_ready and told != asked.version and not self._needs_restart:
-            self._marks.put({services_configmap.VERSION: asked.version})
+            self._marks.put({VERSION: asked.version})
 
-    def _tell_of_files(self, found: services_configmap.ServicesConfigMap) -> None:
+    def _tell_of_files(self, found: ServicesConfigMap) -> None:
         if lines := list(operator_services.other_files(self._host, found)):
             self._telling.tell_once(_FILES, Event.NOT_REPAIRED, "; ".join(lines))
         else:
@@ -341,7 +347,7 @@ class Operated(Wishes):
         self._pause_seconds = min(2 * self._pause_seconds, _LONGEST_PAUSE_SECONDS)
 
 
-def _configuration(asked: Asked) -> services_configmap.ServicesConfigMap:
+def _configuration(asked: Asked) -> ServicesConfigMap:
     if asked.config_map is None or asked.config_map.thing is None:
         raise Refused(f"there is no ConfigMap {asked.place}")
     return operator_services.configuration_of(

@@ -16,13 +16,10 @@ from agent.engine.progress import Progress
 from agent.engine.run import Done, make_so
 from agent.host.errors import HostError, TimedOut
 from agent.host.port import Host
-from agent.sources import services_configmap
 from agent.sources.report import Place
-from agent.sources.services_configmap import (
-    Script,
-    ServicesConfigMap,
-    WindowsService,
-)
+from agent.sources.services_configmap.compiling import Script, compile_services, scripts, stages
+from agent.sources.services_configmap.model import ServicesConfigMap, WindowsService
+from agent.sources.services_configmap.reading import read
 from agent.sources.trusted_certificates import trusted
 from agent.spec import Specification
 from agent.spec.trusted_certificate import TrustedCertificate
@@ -35,7 +32,7 @@ _LARGEST_BUNDLE = 4 << 20
 
 def configuration_of(name: str, data: Mapping[str, str]) -> ServicesConfigMap:
     """Raises Refused."""
-    outcome = services_configmap.read(name, data)
+    outcome = read(name, data)
     if outcome.configuration is None:
         raise Refused(told(outcome.report.errors))
     return outcome.configuration
@@ -73,9 +70,9 @@ def make_services(
     """
     outputs: dict[Place, str] = {}
     made: list[Done] = []
-    rows = services_configmap.stages(services) or ((),)
+    rows = stages(services) or ((),)
     for number, stage in enumerate(rows, 1):
-        found = services_configmap.scripts(configuration, stage, node)
+        found = scripts(configuration, stage, node)
         if found.report.fatal:
             raise Refused(told(found.report.errors))
         for script in found.scripts:
@@ -126,7 +123,7 @@ def _wanted(
     believed: Sequence[TrustedCertificate],
 ) -> Specification:
     """Raises Refused."""
-    compiled = services_configmap.compile_services(configuration, services, node, outputs)
+    compiled = compile_services(configuration, services, node, outputs)
     if compiled.desired is None:
         raise Refused(told(compiled.report.errors))
     wanted = compiled.desired.specification

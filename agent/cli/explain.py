@@ -13,9 +13,8 @@ from agent.cli.failure import DONE, BadUsage
 from agent.cli.streams import say
 from agent.cli.wording import did_you_mean
 from agent.sources.forms import LONGEST_TEXT, Fields, Flag, Form, ListOf, MapOf, Number, Text
-from agent.sources.node_configuration import API, KIND
 from agent.sources.node_configuration.published import json_schema_of
-from agent.sources.node_configuration.schema import SCHEMA
+from agent.sources.node_configuration.schema import API, KIND, SCHEMA
 
 _WIDTH = 78
 _INDENT = "    "

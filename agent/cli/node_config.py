@@ -16,7 +16,9 @@ from agent.cli.means import means_of
 from agent.cli.stages import Stage
 from agent.engine.parts import CONFIGURED
 from agent.host.port import Host
-from agent.sources.node_configuration import LOG_RUNNER, NodeConfiguration, chosen, compile_node, read
+from agent.sources.node_configuration.compiling import chosen, compile_node
+from agent.sources.node_configuration.model import LOG_RUNNER, NodeConfiguration
+from agent.sources.node_configuration.reading import read
 from agent.sources.report import Entry, Report
 from agent.spec import File, Key, Specification
 

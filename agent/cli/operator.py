@@ -30,7 +30,13 @@ from agent.kube.answers import Object, text_at, texts_at
 from agent.kube.client import Client, config_map, node
 from agent.kube.failure import Failed, NotFound
 from agent.release import RELEASE
-from agent.sources.services_configmap import MANAGED, NAME_PREFIX, REBOOT_REQUIRED, VERSION, ServicesConfigMap
+from agent.sources.services_configmap.model import (
+    MANAGED,
+    NAME_PREFIX,
+    REBOOT_REQUIRED,
+    VERSION,
+    ServicesConfigMap,
+)
 from agent.spec import EnvironmentVariable, Service, Specification
 from agent.spec.trusted_certificate import TrustedCertificate
 from service.cluster import Unknown

@@ -78,8 +78,11 @@ from agent.engine.progress import Silent
 from agent.engine.run import make_so
 from agent.host.windows.machine import open_windows
 from agent.sources import node_configuration
+from agent.host.windows import open_windows
+from agent.sources.node_configuration.compiling import compile_node
+from agent.sources.node_configuration import reading as node_configuration
 documents = node_configuration.read("node.yaml", sys.argv[1].encode()).documents
-made = node_configuration.compile_node(documents, None, "node.yaml")
+made = compile_node(documents, None, "node.yaml")
 make_so(open_windows(), made.specification, "test", Silent())
 """
 """What the exe does with such a document, without a kubelet."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agent.kube.answers import Object
-from agent.sources.node_configuration import DATA_KEY
+from agent.sources.node_configuration.reading import DATA_KEY
 from agent.sources.signatures import SUFFIX
 from documentation import blocks
 from lab.fixtures import demand_installed

@@ -17,10 +17,11 @@ import pytest
 import agent.sources
 from agent import certificates
 from agent.host import commandline
-from agent.sources import ignition, node_configuration
+from agent.sources import ignition
 from agent.sources.cloudconfig import cluster_api
 from agent.sources.cloudconfig.faults import Origin, Refused
 from agent.sources.forms import Text
+from agent.sources.node_configuration import reading as node_configuration
 from unit.ambiguity import ambiguity
 
 ROOT = pathlib.Path(__file__).parents[2]

@@ -3,24 +3,19 @@
 Nothing here reaches a network or a machine. What must be fetched is asked of the caller.
 """
 
-from agent.sources.ignition.contents import Hash, Packing, Unsound
+from agent.sources.ignition.contents import Unsound
 from agent.sources.ignition.model import (
     Configuration,
     Contents,
-    Directory,
-    Dropin,
     Fetch,
     FetchFailed,
     FetchRefused,
     File,
-    Ignored,
     Inline,
-    Link,
     Network,
     Owner,
     Remote,
     Request,
-    Unit,
 )
 from agent.sources.ignition.resolving import LARGEST_FILE, Limits, Outcome, load
 from agent.sources.ignition.schema import Origin
@@ -29,25 +24,18 @@ __all__ = [
     "LARGEST_FILE",
     "Configuration",
     "Contents",
-    "Directory",
-    "Dropin",
     "Fetch",
     "FetchFailed",
     "FetchRefused",
     "File",
-    "Hash",
-    "Ignored",
     "Inline",
     "Limits",
-    "Link",
     "Network",
     "Origin",
     "Outcome",
     "Owner",
-    "Packing",
     "Remote",
     "Request",
-    "Unit",
     "Unsound",
     "load",
 ]

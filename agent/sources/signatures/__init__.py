@@ -1,24 +1,14 @@
 """Whether a document is by whom it has to be, and for the place where it is found."""
 
 from agent.sources.signatures.binding import Binding, Phase, bound, signing_command
-from agent.sources.signatures.minisign import (
-    SUFFIX,
-    NoKey,
-    PublicKey,
-    Refused,
-    Signed,
-    public_key,
-    verified,
-)
+from agent.sources.signatures.minisign import SUFFIX, NoKey, Refused, public_key, verified
 
 __all__ = [
     "SUFFIX",
     "Binding",
     "NoKey",
     "Phase",
-    "PublicKey",
     "Refused",
-    "Signed",
     "bound",
     "public_key",
     "signing_command",

@@ -19,7 +19,8 @@ from agent.host.port import ServiceState
 from agent.host.sandbox import features
 from agent.host.sandbox.machine import Machine as SandboxMachine
 from agent.host.sandbox.state import State
-from agent.sources import node_configuration
+from agent.sources.node_configuration import reading as node_configuration
+from agent.sources.node_configuration.compiling import compile_node
 from agent.spec import File, Inline
 from sandbox.cli.given import Machine, program
 from sandbox.cli.test_node_config import picture
@@ -145,7 +146,7 @@ def test_pods_get_their_network_alike_beside_services_and_beside_daemon_sets() -
     profile: Any = read_document((PACKAGING / "profiles" / "services.yaml").read_bytes()).value
     alone = {name: profile[name] for name in ("apiVersion", "kind", "cniConfigurations")}
     documents = node_configuration.read("node.yaml", json.dumps(alone).encode()).documents
-    made = node_configuration.compile_node(documents, Download(), "node.yaml").specification
+    made = compile_node(documents, Download(), "node.yaml").specification
     assert made is not None
     (written,) = (want.content for want in made.wants if isinstance(want, File))
     assert isinstance(written, Inline)

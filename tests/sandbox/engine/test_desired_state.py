@@ -13,7 +13,11 @@ from agent.engine.progress import Silent
 from agent.engine.run import reset
 from agent.host.port import Host, ServiceState, StartType
 from agent.host.protection import PRIVATE_DIRECTORY, PROGRAM_FILE
-from agent.sources import node_configuration, services_configmap
+from agent.sources.node_configuration import reading as node_configuration
+from agent.sources.node_configuration.compiling import compile_node
+from agent.sources.services_configmap import reading as services_configmap
+from agent.sources.services_configmap.compiling import compile_services, scripts, stages
+from agent.sources.services_configmap.model import WindowsService
 from agent.spec import Artifact, Content, Inline, Specification
 from sandbox.engine.test_run import run, without_state
 
@@ -36,7 +40,7 @@ class Download:
 
 def wanted(text: str) -> Specification:
     outcome = node_configuration.read("node.yaml", (HEAD + text).encode())
-    compiled = node_configuration.compile_node(outcome.documents, Download(), "node.yaml")
+    compiled = compile_node(outcome.documents, Download(), "node.yaml")
     assert compiled.specification, [str(each) for each in (outcome.report + compiled.report).entries]
     return compiled.specification
 
@@ -108,13 +112,13 @@ def test_a_services_configmap_comes_up_stage_by_stage(host: Host) -> None:
     assert made
     _programs(host, expected["commands"])
     printed = dict(zip(expected["scripts"], expected["outputs"], strict=True))
-    so_far: list[services_configmap.WindowsService] = []
+    so_far: list[WindowsService] = []
     outputs: dict[Any, str] = {}
-    for stage, names in zip(services_configmap.stages(made.services), expected["stages"], strict=True):
-        asked = services_configmap.scripts(made, stage, node).scripts
+    for stage, names in zip(stages(made.services), expected["stages"], strict=True):
+        asked = scripts(made, stage, node).scripts
         outputs |= {script.place: printed[script.text] for script in asked}
         so_far += stage
-        desired = services_configmap.compile_services(made, so_far, node, outputs).desired
+        desired = compile_services(made, so_far, node, outputs).desired
         assert desired
         created = [name for action, name in run(host, desired.specification) if action is Action.CREATE]
         assert [name for name in created if name not in expected["environment"]] == names

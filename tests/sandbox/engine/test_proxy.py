@@ -10,7 +10,7 @@ from agent.engine.progress import Silent
 from agent.engine.repairing import drifted, repair
 from agent.engine.run import reset
 from agent.host.port import DefaultProxy, Host
-from agent.sources import node_configuration
+from agent.sources.node_configuration.compiling import compile_node
 from agent.spec import Directory, File, Inline, Service, Specification
 from sandbox.engine.test_run import run, without_state
 from sandbox.engine.world import Killed, Power, powered
@@ -40,7 +40,7 @@ PROGRAM = File(FOLDER.path / "agent.exe", Inline(b"MZ"))
 
 
 def specified(text: str = PROXY) -> Specification:
-    compiled = node_configuration.compile_node(documents(HEAD + text), obtain, "node.yaml")
+    compiled = compile_node(documents(HEAD + text), obtain, "node.yaml")
     assert compiled.specification is not None
     agent = Service("agent", PROGRAM.path, environment={"LEVEL": "3", "no_proxy": "*"})
     return Specification.of([*compiled.specification.wants, FOLDER, PROGRAM, agent])

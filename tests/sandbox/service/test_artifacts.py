@@ -15,7 +15,8 @@ from agent.engine.state_folder import StateFolder
 from agent.fetch.fetching import BLOCK
 from agent.host.port import Host
 from agent.host.protection import PRIVATE_FILE, PROGRAM_FILE
-from agent.sources.node_configuration import compile_node, read
+from agent.sources.node_configuration.compiling import compile_node
+from agent.sources.node_configuration.reading import read
 from agent.spec import Inline
 from lab.waiting import until
 from sandbox.engine.world import changed, picture

@@ -16,7 +16,7 @@ from agent.host.errors import host_error
 from agent.host.networks import Route
 from agent.host.port import Host
 from agent.host.sandbox.machine import Machine
-from agent.sources.node_configuration import compile_node
+from agent.sources.node_configuration.compiling import compile_node
 from agent.spec import Service, Specification
 from sandbox.engine import nodes
 from sandbox.engine.world import picture

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from agent.sources.services_configmap import compile_services, read
+from agent.sources.services_configmap.compiling import compile_services
 from agent.sources.services_configmap.json_path import JsonPath, NotThere
+from agent.sources.services_configmap.reading import read
 from agent.spec import Service
 
 PEERS: dict[str, list[dict[str, Any]]] = yaml.safe_load(

@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path, PureWindowsPath
 from typing import Any, cast
 
-from agent.sources import node_configuration
-from agent.sources.node_configuration import NodeConfiguration, compile_node
+from agent.sources.node_configuration import reading as node_configuration
+from agent.sources.node_configuration.compiling import compile_node
+from agent.sources.node_configuration.model import NodeConfiguration
 from agent.sources.report import Report
 from agent.spec import Artifact, Content, Inline, Want
 

@@ -8,15 +8,9 @@ from pathlib import PureWindowsPath
 
 import pytest
 
-from agent.sources import node_configuration
-from agent.sources.node_configuration import (
-    Maintenance,
-    Rollout,
-    Unobtainable,
-    chosen,
-    compile_node,
-    maintenance,
-)
+from agent.sources.node_configuration import reading as node_configuration
+from agent.sources.node_configuration.compiling import chosen, compile_node, maintenance
+from agent.sources.node_configuration.model import Maintenance, Rollout, Unobtainable
 from agent.spec import Artifact, Content, File, Key, Lying, Signer
 from unit.sources.node_configuration.examples import HEAD, Obtaining, documents, obtain, told
 
@@ -300,8 +294,8 @@ def test_a_specification_shows_no_secret() -> None:
 
 def test_a_document_loads_the_kinds_that_are_in_it_and_no_other() -> None:
     program = (
-        f"import sys; sys.path[:0] = {sys.path!r}; from agent.sources import node_configuration\n"
-        f"assert node_configuration.read('node.yaml', {(HEAD + FILE).encode()!r}).documents\n"
+        f"import sys; sys.path[:0] = {sys.path!r}; from agent.sources.node_configuration import reading\n"
+        f"assert reading.read('node.yaml', {(HEAD + FILE).encode()!r}).documents\n"
         "kinds = 'agent.sources.node_configuration.kinds.'\n"
         "print(*sorted(name.removeprefix(kinds) for name in sys.modules if name.startswith(kinds)))"
     )

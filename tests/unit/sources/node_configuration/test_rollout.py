@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.sources.node_configuration import Rollout, Turn, turn
+from agent.sources.node_configuration.model import Rollout
+from agent.sources.node_configuration.rollout import Turn, turn
 
 NODES = [f"win-{number}.example.com" for number in range(5000)]
 HOUR = 3600.0

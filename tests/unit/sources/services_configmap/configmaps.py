@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from agent.sources import services_configmap
-from agent.sources.services_configmap import Outcome, ServicesConfigMap
+from agent.sources.services_configmap import reading as services_configmap
+from agent.sources.services_configmap.model import ServicesConfigMap
+from agent.sources.services_configmap.reading import Outcome
 
 DATA = Path(__file__).parents[3] / "data" / "services_configmap"
 NAME = "ConfigMap windows-services-1"

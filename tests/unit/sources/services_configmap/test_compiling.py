@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from agent.command_lines import split
 from agent.host.commandline import join
-from agent.sources import services_configmap
-from agent.sources.services_configmap import compile_services, scripts, stages
+from agent.sources.services_configmap import reading as services_configmap
+from agent.sources.services_configmap.compiling import compile_services, scripts, stages
 from agent.spec import EnvironmentVariable, Service
 from unit.sources.services_configmap.configmaps import NAME, loaded, service, taken
 

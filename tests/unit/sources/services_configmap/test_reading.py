@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.sources import services_configmap
-from agent.sources.services_configmap import ExpectedFile
+from agent.sources.services_configmap import reading as services_configmap
+from agent.sources.services_configmap.model import ExpectedFile
 from unit.sources.services_configmap.configmaps import (
     NAME,
     data,

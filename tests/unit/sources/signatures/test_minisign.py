@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.sources import node_configuration
+from agent.sources.node_configuration import reading as node_configuration
 from agent.sources.signatures import NoKey, Refused, public_key, verified
 
 DATA = Path(__file__).parents[3] / "data" / "signatures"
