@@ -165,16 +165,35 @@ class Within:
     until: int = NEWEST
 
 
-@dataclass(frozen=True, slots=True)
 class Struct:
-    fields: tuple[Field, ...]
-    rules: tuple[Rule | Within, ...] = ()
-    one_name_space: frozenset[str] = frozenset()
-    """Lists of which an item with some key may be in one only, such as files and directories."""
+    """Of fields, and rules for what they say together."""
 
-    # One is itself alone: they are long, and looked up often.
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
+    def __init__(
+        self,
+        *fields: Field,
+        rules: tuple[Rule | Within, ...] = (),
+        one_name_space: frozenset[str] = frozenset(),
+    ) -> None:
+        """`one_name_space`: lists of which an item with some key may be in one only: files and links, say."""
+        self.fields = fields
+        self.rules = rules
+        self.one_name_space = one_name_space
+
+
+def fields(
+    names: str,
+    kind: Scalar | Many | Struct,
+    since: int = 0,
+    until: int = NEWEST,
+    *,
+    optional: bool = False,
+    filled: bool = False,
+) -> tuple[Field, ...]:
+    """Return a field of each of the names, which stand between blanks."""
+    return tuple(Field(name, kind, since, until, optional, filled) for name in names.split())
+
+
+maybe = functools.partial(fields, optional=True)
 
 
 class Layout(NamedTuple):

@@ -6,7 +6,7 @@ The rules are those of Ignition's own parser, also where its documentation says 
 from __future__ import annotations
 
 from agent.sources.ignition import rules
-from agent.sources.ignition.schema import Check, Field, Many, Record, Scalar, Struct, Within
+from agent.sources.ignition.schema import Check, Field, Many, Record, Scalar, Struct, Within, fields, maybe
 from agent.sources.report import quoted
 
 TEXT, FLAG, NUMBER = Scalar.TEXT, Scalar.FLAG, Scalar.NUMBER
@@ -15,14 +15,6 @@ NEWEST_MINOR = 4
 
 _SCHEMES = {"http": 0, "https": 0, "oem": 0, "tftp": 1, "s3": 1}
 _FORMATS = {"ext4": 0, "btrfs": 0, "xfs": 0, "swap": 1, "vfat": 1}
-
-
-def _maybe(name: str, kind: Scalar | Struct, since: int = 0) -> Field:
-    return Field(name, kind, since, optional=True)
-
-
-def _texts(name: str, since: int = 0) -> Field:
-    return Field(name, Many(TEXT), since)
 
 
 # Sources
@@ -47,17 +39,19 @@ def _url_written_anew(record: Record, _: Check) -> None:
         record["source"] = f"{scheme.lower()}{colon}{rest}"
 
 
+_HASH = Struct(*maybe("hash", TEXT), rules=(rules.verification(lambda _: ("sha512",)),))
 _SOURCE_FIELDS = (
-    Field("httpHeaders", Many(Struct((Field("name", TEXT), Field("value", TEXT)))), since=4),
+    Field("httpHeaders", Many(Struct(*fields("name value", TEXT))), since=4),
     Field("source", TEXT),
-    Field("verification", Struct((_maybe("hash", TEXT),), (rules.verification(lambda _: ("sha512",)),))),
+    Field("verification", _HASH),
 )
 _BEFORE = Within(_url_written_anew, until=0)
 _AFTER = (_headers, rules.headers_need_http)
-REFERENCE = Struct(_SOURCE_FIELDS, (_BEFORE, rules.source(_SCHEMES, keep_url=True), *_AFTER))
+REFERENCE = Struct(*_SOURCE_FIELDS, rules=(_BEFORE, rules.source(_SCHEMES, keep_url=True), *_AFTER))
 CONTENTS = Struct(
-    (Field("compression", TEXT), *_SOURCE_FIELDS),
-    (rules.compression, _BEFORE, rules.source(_SCHEMES, keep_url=False), *_AFTER),
+    Field("compression", TEXT),
+    *_SOURCE_FIELDS,
+    rules=(rules.compression, _BEFORE, rules.source(_SCHEMES, keep_url=False), *_AFTER),
 )
 
 
@@ -90,31 +84,31 @@ def _one_owner(record: Record, check: Check) -> None:
         check.error("give an id or a name, not both")
 
 
-_OWNER_2_0 = Struct((Field("id", NUMBER, filled=True),))
-_OWNER = Struct((_maybe("id", NUMBER), Field("name", TEXT)), (_one_owner,))
+_OWNER_2_0 = Struct(Field("id", NUMBER, filled=True))
+_OWNER = Struct(*maybe("id", NUMBER), Field("name", TEXT), rules=(_one_owner,))
 _NODE = (
-    Field("filesystem", TEXT),
-    Field("group", _OWNER_2_0, until=0, filled=True),
-    _maybe("group", _OWNER, since=1),
-    _maybe("overwrite", FLAG, since=2),
-    Field("path", TEXT),
-    Field("user", _OWNER_2_0, until=0, filled=True),
-    _maybe("user", _OWNER, since=1),
+    *fields("filesystem path", TEXT),
+    *fields("group user", _OWNER_2_0, until=0, filled=True),
+    *maybe("group user", _OWNER, since=1),
+    *maybe("overwrite", FLAG, since=2),
 )
 _MODE = (
     Field("mode", Scalar.UNSIGNED_32, until=0, filled=True),
     Field("mode", NUMBER, since=1, until=1, filled=True),
-    _maybe("mode", NUMBER, since=2),
+    *maybe("mode", NUMBER, since=2),
 )
 _NODE_RULES = (_path, _filesystem_named)
 _MODE_RULES = (rules.mode, Within(_mode_given, since=2))
 
 FILE = Struct(
-    (*_NODE, *_MODE, Field("append", FLAG, since=2), Field("contents", CONTENTS)),
-    (*_NODE_RULES, *_MODE_RULES, _append_or_overwrite),
+    *_NODE,
+    *_MODE,
+    Field("append", FLAG, since=2),
+    Field("contents", CONTENTS),
+    rules=(*_NODE_RULES, *_MODE_RULES, _append_or_overwrite),
 )
-DIRECTORY = Struct((*_NODE, *_MODE), (*_NODE_RULES, *_MODE_RULES))
-LINK = Struct((*_NODE, Field("hard", FLAG), Field("target", TEXT)), _NODE_RULES)
+DIRECTORY = Struct(*_NODE, *_MODE, rules=(*_NODE_RULES, *_MODE_RULES))
+LINK = Struct(*_NODE, Field("hard", FLAG), Field("target", TEXT), rules=_NODE_RULES)
 
 
 # Disks: nothing of them matters on Windows, but a configuration that Ignition refuses is refused
@@ -167,28 +161,23 @@ def _one_unit(record: Record, check: Check) -> None:
 
 
 _PARTITION = Struct(
-    (
-        Field("guid", TEXT, since=1),
-        Field("label", TEXT, until=2, filled=True),
-        _maybe("label", TEXT, since=3),
-        Field("number", NUMBER),
-        _maybe("shouldExist", FLAG, since=3),
-        Field("size", Scalar.UNSIGNED, until=0, filled=True),
-        Field("size", NUMBER, since=1, until=2, filled=True),
-        _maybe("size", NUMBER, since=3),
-        _maybe("sizeMiB", NUMBER, since=3),
-        Field("start", Scalar.UNSIGNED, until=0, filled=True),
-        Field("start", NUMBER, since=1, until=2, filled=True),
-        _maybe("start", NUMBER, since=3),
-        _maybe("startMiB", NUMBER, since=3),
-        Field("typeGuid", TEXT),
-        Field("wipePartitionEntry", FLAG, since=3),
-    ),
-    (_partition_label, Within(_partition, since=3), rules.guid("guid"), rules.guid("typeGuid")),
+    Field("guid", TEXT, since=1),
+    Field("label", TEXT, until=2, filled=True),
+    Field("number", NUMBER),
+    *fields("size start", Scalar.UNSIGNED, until=0, filled=True),
+    *fields("size start", NUMBER, since=1, until=2, filled=True),
+    Field("typeGuid", TEXT),
+    Field("wipePartitionEntry", FLAG, since=3),
+    *maybe("label", TEXT, since=3),
+    *maybe("shouldExist", FLAG, since=3),
+    *maybe("size sizeMiB start startMiB", NUMBER, since=3),
+    rules=(_partition_label, Within(_partition, since=3), rules.guid("guid"), rules.guid("typeGuid")),
 )
 DISK = Struct(
-    (Field("device", TEXT), Field("partitions", Many(_PARTITION)), Field("wipeTable", FLAG)),
-    (
+    Field("device", TEXT),
+    Field("partitions", Many(_PARTITION)),
+    Field("wipeTable", FLAG),
+    rules=(
         _device,
         rules.partition_numbers,
         rules.partitions_overlap("start", "size", lambda minor: minor >= 3),
@@ -206,14 +195,11 @@ def _raid_devices(record: Record, check: Check) -> None:
 
 
 RAID = Struct(
-    (
-        _texts("devices"),
-        Field("level", TEXT),
-        Field("name", TEXT),
-        _texts("options", since=2),
-        Field("spares", NUMBER),
-    ),
-    (rules.raid_level, _raid_devices),
+    Field("devices", Many(TEXT)),
+    Field("options", Many(TEXT), since=2),
+    *fields("level name", TEXT),
+    Field("spares", NUMBER),
+    rules=(rules.raid_level, _raid_devices),
 )
 
 
@@ -241,37 +227,22 @@ def _filesystem(record: Record, check: Check) -> None:
             check.error("create and options exclude each other", "mount", "create")
 
 
-FILESYSTEM = Struct(
-    (
-        _maybe(
-            "mount",
-            Struct(
-                (
-                    _maybe("create", Struct((Field("force", FLAG), _texts("options")))),
-                    Field("device", TEXT),
-                    Field("format", TEXT),
-                    _maybe("label", TEXT, since=1),
-                    _texts("options", since=1),
-                    _maybe("uuid", TEXT, since=1),
-                    Field("wipeFilesystem", FLAG, since=1),
-                ),
-                (_device, _mount_format),
-            ),
-        ),
-        Field("name", TEXT),
-        _maybe("path", TEXT),
-    ),
-    (_filesystem,),
+_MOUNT = Struct(
+    *maybe("create", Struct(Field("force", FLAG), Field("options", Many(TEXT)))),
+    *fields("device format", TEXT),
+    *maybe("label uuid", TEXT, since=1),
+    Field("options", Many(TEXT), since=1),
+    Field("wipeFilesystem", FLAG, since=1),
+    rules=(_device, _mount_format),
 )
+FILESYSTEM = Struct(*maybe("mount", _MOUNT), Field("name", TEXT), *maybe("path", TEXT), rules=(_filesystem,))
 STORAGE = Struct(
-    (
-        Field("directories", Many(DIRECTORY), since=1),
-        Field("disks", Many(DISK)),
-        Field("files", Many(FILE)),
-        Field("filesystems", Many(FILESYSTEM)),
-        Field("links", Many(LINK), since=1),
-        Field("raid", Many(RAID)),
-    )
+    Field("directories", Many(DIRECTORY), since=1),
+    Field("disks", Many(DISK)),
+    Field("files", Many(FILE)),
+    Field("filesystems", Many(FILESYSTEM)),
+    Field("links", Many(LINK), since=1),
+    Field("raid", Many(RAID)),
 )
 
 
@@ -290,66 +261,42 @@ def _create_alone(record: Record, check: Check) -> None:
 
 _ACCOUNT = (
     Field("gecos", TEXT),
-    _texts("groups"),
+    Field("groups", Many(TEXT)),
     Field("homeDir", TEXT),
-    Field("noCreateHome", FLAG),
-    Field("noLogInit", FLAG),
-    Field("noUserGroup", FLAG),
-    Field("primaryGroup", TEXT),
-    Field("shell", TEXT),
+    *fields("noCreateHome noLogInit noUserGroup", FLAG),
+    *fields("primaryGroup shell", TEXT),
     Field("system", FLAG),
 )
-_UID = (Field("uid", Scalar.UNSIGNED, until=0, optional=True), _maybe("uid", NUMBER, since=1))
-PASSWD = Struct(
-    (
-        Field(
-            "groups",
-            Many(
-                Struct(
-                    (
-                        Field("gid", Scalar.UNSIGNED, until=0, optional=True),
-                        _maybe("gid", NUMBER, since=1),
-                        Field("name", TEXT),
-                        Field("passwordHash", TEXT),
-                        Field("system", FLAG),
-                    )
-                )
-            ),
-        ),
-        Field(
-            "users",
-            Many(
-                Struct(
-                    (
-                        _maybe("create", Struct((*_ACCOUNT, *_UID))),
-                        Field("name", TEXT),
-                        Field("passwordHash", TEXT, until=0),
-                        _maybe("passwordHash", TEXT, since=1),
-                        _texts("sshAuthorizedKeys"),
-                        *(Field(field.name, field.kind, since=1) for field in _ACCOUNT),
-                        _maybe("uid", NUMBER, since=1),
-                    ),
-                    (_create_alone,),
-                )
-            ),
-        ),
-    )
+_UID = (Field("uid", Scalar.UNSIGNED, until=0, optional=True), *maybe("uid", NUMBER, since=1))
+_GROUP = Struct(
+    Field("gid", Scalar.UNSIGNED, until=0, optional=True),
+    *maybe("gid", NUMBER, since=1),
+    *fields("name passwordHash", TEXT),
+    Field("system", FLAG),
 )
-_DROPIN = Struct((Field("contents", TEXT), Field("name", TEXT)), (rules.unit_contents, rules.dropin_name))
+_USER = Struct(
+    *maybe("create", Struct(*_ACCOUNT, *_UID)),
+    Field("name", TEXT),
+    Field("passwordHash", TEXT, until=0),
+    *maybe("passwordHash", TEXT, since=1),
+    Field("sshAuthorizedKeys", Many(TEXT)),
+    *(Field(field.name, field.kind, since=1) for field in _ACCOUNT),
+    *maybe("uid", NUMBER, since=1),
+    rules=(_create_alone,),
+)
+PASSWD = Struct(Field("groups", Many(_GROUP)), Field("users", Many(_USER)))
+_DROPIN = Struct(*fields("contents name", TEXT), rules=(rules.unit_contents, rules.dropin_name))
 UNIT = Struct(
-    (
-        Field("contents", TEXT),
-        Field("dropins", Many(_DROPIN)),
-        Field("enable", FLAG),
-        _maybe("enabled", FLAG, since=1),
-        Field("mask", FLAG),
-        Field("name", TEXT),
-    ),
-    (rules.unit_name, rules.unit_contents),
+    *fields("contents name", TEXT),
+    Field("dropins", Many(_DROPIN)),
+    *fields("enable mask", FLAG),
+    *maybe("enabled", FLAG, since=1),
+    rules=(rules.unit_name, rules.unit_contents),
 )
 NETWORK_UNIT = Struct(
-    (Field("contents", TEXT), Field("dropins", Many(_DROPIN), since=2), Field("name", TEXT)),
-    (rules.unit_contents, rules.network_unit_name),
+    *fields("contents name", TEXT),
+    Field("dropins", Many(_DROPIN), since=2),
+    rules=(rules.unit_contents, rules.network_unit_name),
 )
 
 
@@ -372,36 +319,21 @@ def _filesystems_are_there(record: Record, check: Check) -> None:
                 check.warn(why, "storage", kind, index, "filesystem")
 
 
-_PROXY = Struct((Field("httpProxy", TEXT), Field("httpsProxy", TEXT), _texts("noProxy")))
+_REFERENCES = Struct(Field("append", Many(REFERENCE)), *maybe("replace", REFERENCE))
+_PROXY = Struct(*fields("httpProxy httpsProxy", TEXT), Field("noProxy", Many(TEXT)))
+_TLS = Struct(Field("certificateAuthorities", Many(REFERENCE)))
+_IGNITION = Struct(
+    Field("config", _REFERENCES),
+    Field("proxy", _PROXY, since=4),
+    Field("security", Struct(Field("tls", _TLS)), since=2),
+    Field("timeouts", Struct(*maybe("httpResponseHeaders httpTotal", NUMBER)), since=1),
+    Field("version", TEXT),
+)
 CONFIG = Struct(
-    (
-        Field(
-            "ignition",
-            Struct(
-                (
-                    Field(
-                        "config",
-                        Struct((Field("append", Many(REFERENCE)), _maybe("replace", REFERENCE))),
-                    ),
-                    Field("proxy", _PROXY, since=4),
-                    Field(
-                        "security",
-                        Struct((Field("tls", Struct((Field("certificateAuthorities", Many(REFERENCE)),))),)),
-                        since=2,
-                    ),
-                    Field(
-                        "timeouts",
-                        Struct((_maybe("httpResponseHeaders", NUMBER), _maybe("httpTotal", NUMBER))),
-                        since=1,
-                    ),
-                    Field("version", TEXT),
-                )
-            ),
-        ),
-        Field("networkd", Struct((Field("units", Many(NETWORK_UNIT)),))),
-        Field("passwd", PASSWD),
-        Field("storage", STORAGE),
-        Field("systemd", Struct((Field("units", Many(UNIT)),))),
-    ),
-    (_filesystems_are_there,),
+    Field("ignition", _IGNITION),
+    Field("networkd", Struct(Field("units", Many(NETWORK_UNIT)))),
+    Field("passwd", PASSWD),
+    Field("storage", STORAGE),
+    Field("systemd", Struct(Field("units", Many(UNIT)))),
+    rules=(_filesystems_are_there,),
 )

@@ -12,7 +12,18 @@ from collections.abc import Callable
 
 from agent.sources import urls
 from agent.sources.ignition import rules, unitfile
-from agent.sources.ignition.schema import Check, Field, Many, Record, Scalar, Source, Struct, Within
+from agent.sources.ignition.schema import (
+    Check,
+    Field,
+    Many,
+    Record,
+    Scalar,
+    Source,
+    Struct,
+    Within,
+    fields,
+    maybe,
+)
 from agent.sources.report import quoted
 
 TEXT, FLAG, NUMBER = Scalar.TEXT, Scalar.FLAG, Scalar.NUMBER
@@ -37,10 +48,6 @@ def _by(name: str) -> Callable[[Record], str]:
 def _partition_key(partition: Record) -> str:
     number, label = partition.number("number"), partition.text("label")
     return f"number:{number}" if number else f"label:{label}" if label is not None else ""
-
-
-def _maybe(name: str, kind: Scalar, since: int = 0) -> Field:
-    return Field(name, kind, since, optional=True)
 
 
 # Sources
@@ -69,17 +76,15 @@ def _source_required(list_name: str) -> Callable[[Record, Check], None]:
 
 
 VERIFICATION = Struct(
-    (_maybe("hash", TEXT),),
-    (rules.verification(lambda minor: ("sha512", "sha256") if minor else ("sha512",)),),
+    *maybe("hash", TEXT),
+    rules=(rules.verification(lambda minor: ("sha512", "sha256") if minor else ("sha512",)),),
 )
-HEADERS = Many(Struct((Field("name", TEXT), _maybe("value", TEXT)), (_header,)), _by("name"))
-_SOURCE_FIELDS = (
-    Field("httpHeaders", HEADERS, since=1),
-    Field("verification", VERIFICATION),
-)
+HEADERS = Many(Struct(Field("name", TEXT), *maybe("value", TEXT), rules=(_header,)), _by("name"))
+_SOURCE_FIELDS = (Field("httpHeaders", HEADERS, since=1), Field("verification", VERIFICATION))
 CONTENTS = Struct(
-    (_maybe("compression", TEXT), _maybe("source", TEXT), *_SOURCE_FIELDS),
-    (
+    *maybe("compression source", TEXT),
+    *_SOURCE_FIELDS,
+    rules=(
         rules.compression,
         _hash_needs_source,
         rules.source(_SCHEMES, keep_url=False),
@@ -87,8 +92,10 @@ CONTENTS = Struct(
     ),
 )
 REFERENCE = Struct(
-    (_maybe("compression", TEXT, since=1), _maybe("source", TEXT), *_SOURCE_FIELDS),
-    (
+    *maybe("compression", TEXT, since=1),
+    *maybe("source", TEXT),
+    *_SOURCE_FIELDS,
+    rules=(
         rules.compression,
         Within(_hash_needs_source, since=1),
         rules.source(_SCHEMES, keep_url=True),
@@ -96,13 +103,11 @@ REFERENCE = Struct(
     ),
 )
 AUTHORITY = Struct(
-    (
-        _maybe("compression", TEXT, since=1),
-        Field("source", TEXT, until=0, filled=True),
-        _maybe("source", TEXT, since=1),
-        *_SOURCE_FIELDS,
-    ),
-    (
+    *maybe("compression", TEXT, since=1),
+    Field("source", TEXT, until=0, filled=True),
+    *maybe("source", TEXT, since=1),
+    *_SOURCE_FIELDS,
+    rules=(
         rules.compression,
         Within(_hash_needs_source, since=1),
         Within(rules.source(_SCHEMES, keep_url=True, empty_is_none=False), until=0),
@@ -127,40 +132,22 @@ def _proxy(record: Record, check: Check) -> None:
             check.warn("what goes to this proxy by http can be read on the way", name)
 
 
+_REFERENCES = Struct(
+    Field("merge", Many(REFERENCE, _by("source"))),
+    Field("replace", REFERENCE),
+    rules=(Within(_source_required("merge"), since=1),),
+)
+_PROXY = Struct(*maybe("httpProxy httpsProxy", TEXT), Field("noProxy", Many(TEXT)), rules=(_proxy,))
+_TLS = Struct(
+    Field("certificateAuthorities", Many(AUTHORITY, _by("source"))),
+    rules=(Within(_source_required("certificateAuthorities"), since=1),),
+)
 IGNITION = Struct(
-    (
-        Field(
-            "config",
-            Struct(
-                (Field("merge", Many(REFERENCE, _by("source"))), Field("replace", REFERENCE)),
-                (Within(_source_required("merge"), since=1),),
-            ),
-        ),
-        Field(
-            "proxy",
-            Struct(
-                (_maybe("httpProxy", TEXT), _maybe("httpsProxy", TEXT), Field("noProxy", Many(TEXT))),
-                (_proxy,),
-            ),
-            since=1,
-        ),
-        Field(
-            "security",
-            Struct(
-                (
-                    Field(
-                        "tls",
-                        Struct(
-                            (Field("certificateAuthorities", Many(AUTHORITY, _by("source"))),),
-                            (Within(_source_required("certificateAuthorities"), since=1),),
-                        ),
-                    ),
-                )
-            ),
-        ),
-        Field("timeouts", Struct((_maybe("httpResponseHeaders", NUMBER), _maybe("httpTotal", NUMBER)))),
-        Field("version", TEXT),
-    )
+    Field("config", _REFERENCES),
+    Field("proxy", _PROXY, since=1),
+    Field("security", Struct(Field("tls", _TLS))),
+    Field("timeouts", Struct(*maybe("httpResponseHeaders httpTotal", NUMBER))),
+    Field("version", TEXT),
 )
 
 
@@ -197,28 +184,24 @@ def _one_owner(record: Record, check: Check) -> None:
         check.error("give an id or a name, not both")
 
 
-_OWNER = Struct((_maybe("id", NUMBER), _maybe("name", TEXT)), (_one_owner,))
-_NODE = (Field("group", _OWNER), _maybe("overwrite", FLAG), Field("path", TEXT), Field("user", _OWNER))
+_OWNER = Struct(*maybe("id", NUMBER), *maybe("name", TEXT), rules=(_one_owner,))
+_NODE = (*fields("group user", _OWNER), *maybe("overwrite", FLAG), Field("path", TEXT))
 _MODE_RULES = (rules.mode, Within(_special_bits, until=5))
 
 FILE = Struct(
-    (
-        *_NODE,
-        Field("append", Many(CONTENTS, keyed=False)),
-        Field("contents", CONTENTS),
-        _maybe("mode", NUMBER),
-    ),
-    (_path, *_MODE_RULES, _overwriting_needs_source),
+    *_NODE,
+    Field("append", Many(CONTENTS, keyed=False)),
+    Field("contents", CONTENTS),
+    *maybe("mode", NUMBER),
+    rules=(_path, *_MODE_RULES, _overwriting_needs_source),
 )
-DIRECTORY = Struct((*_NODE, _maybe("mode", NUMBER)), (_path, *_MODE_RULES))
+DIRECTORY = Struct(*_NODE, *maybe("mode", NUMBER), rules=(_path, *_MODE_RULES))
 LINK = Struct(
-    (
-        *_NODE,
-        _maybe("hard", FLAG),
-        Field("target", TEXT, until=2, filled=True),
-        _maybe("target", TEXT, since=3),
-    ),
-    (_path,),
+    *_NODE,
+    *maybe("hard", FLAG),
+    Field("target", TEXT, until=2, filled=True),
+    *maybe("target", TEXT, since=3),
+    rules=(_path,),
 )
 
 
@@ -304,32 +287,19 @@ def _partition_labels(record: Record, check: Check) -> None:
         seen.add(label)
 
 
+_PARTITION = Struct(
+    *maybe("guid label typeGuid", TEXT),
+    Field("number", NUMBER),
+    *maybe("resize", FLAG, since=2),
+    *maybe("shouldExist wipePartitionEntry", FLAG),
+    *maybe("sizeMiB startMiB", NUMBER),
+    rules=(_partition, rules.guid("guid"), rules.guid("typeGuid")),
+)
 DISK = Struct(
-    (
-        Field("device", TEXT),
-        Field(
-            "partitions",
-            Many(
-                Struct(
-                    (
-                        _maybe("guid", TEXT),
-                        _maybe("label", TEXT),
-                        Field("number", NUMBER),
-                        _maybe("resize", FLAG, since=2),
-                        _maybe("shouldExist", FLAG),
-                        _maybe("sizeMiB", NUMBER),
-                        _maybe("startMiB", NUMBER),
-                        _maybe("typeGuid", TEXT),
-                        _maybe("wipePartitionEntry", FLAG),
-                    ),
-                    (_partition, rules.guid("guid"), rules.guid("typeGuid")),
-                ),
-                _partition_key,
-            ),
-        ),
-        _maybe("wipeTable", FLAG),
-    ),
-    (
+    Field("device", TEXT),
+    Field("partitions", Many(_PARTITION, _partition_key)),
+    *maybe("wipeTable", FLAG),
+    rules=(
         _device,
         rules.partition_numbers,
         rules.partitions_overlap("startMiB", "sizeMiB", lambda _: True),
@@ -357,17 +327,12 @@ def _filesystem(record: Record, check: Check) -> None:
 
 
 FILESYSTEM = Struct(
-    (
-        Field("device", TEXT),
-        _maybe("format", TEXT),
-        _maybe("label", TEXT),
-        Field("mountOptions", Many(TEXT, keyed=False), since=1),
-        Field("options", Many(TEXT, keyed=False)),
-        _maybe("path", TEXT),
-        _maybe("uuid", TEXT),
-        _maybe("wipeFilesystem", FLAG),
-    ),
-    (_device, _filesystem),
+    Field("device", TEXT),
+    *maybe("format label path uuid", TEXT),
+    Field("mountOptions", Many(TEXT, keyed=False), since=1),
+    Field("options", Many(TEXT, keyed=False)),
+    *maybe("wipeFilesystem", FLAG),
+    rules=(_device, _filesystem),
 )
 
 
@@ -381,15 +346,13 @@ def _raid(record: Record, check: Check) -> None:
 
 
 RAID = Struct(
-    (
-        Field("devices", Many(TEXT)),
-        Field("level", TEXT, until=2, filled=True),
-        _maybe("level", TEXT, since=3),
-        Field("name", TEXT),
-        Field("options", Many(TEXT, keyed=False)),
-        _maybe("spares", NUMBER),
-    ),
-    (rules.raid_level, _raid),
+    Field("devices", Many(TEXT)),
+    Field("level", TEXT, until=2, filled=True),
+    *maybe("level", TEXT, since=3),
+    Field("name", TEXT),
+    Field("options", Many(TEXT, keyed=False)),
+    *maybe("spares", NUMBER),
+    rules=(rules.raid_level, _raid),
 )
 
 
@@ -447,63 +410,43 @@ def _luks(record: Record, check: Check) -> None:
             check.error("cex excludes a key file", "cex")
 
 
+_CUSTOM = Struct(
+    *fields("config pin", TEXT, until=2, filled=True),
+    *maybe("config pin", TEXT, since=3),
+    *maybe("needsNetwork", FLAG),
+    rules=(_custom_pin,),
+)
+_TANG = Struct(
+    *maybe("advertisement", TEXT, since=4), *maybe("thumbprint", TEXT), Field("url", TEXT), rules=(_tang,)
+)
 _CLEVIS = Struct(
-    (
-        Field(
-            "custom",
-            Struct(
-                (
-                    Field("config", TEXT, until=2, filled=True),
-                    _maybe("config", TEXT, since=3),
-                    _maybe("needsNetwork", FLAG),
-                    Field("pin", TEXT, until=2, filled=True),
-                    _maybe("pin", TEXT, since=3),
-                ),
-                (_custom_pin,),
-            ),
-        ),
-        Field(
-            "tang",
-            Many(
-                Struct(
-                    (_maybe("advertisement", TEXT, since=4), _maybe("thumbprint", TEXT), Field("url", TEXT)),
-                    (_tang,),
-                ),
-                _by("url"),
-            ),
-        ),
-        _maybe("threshold", NUMBER),
-        _maybe("tpm2", FLAG),
-    )
+    Field("custom", _CUSTOM),
+    Field("tang", Many(_TANG, _by("url"))),
+    *maybe("threshold", NUMBER),
+    *maybe("tpm2", FLAG),
 )
 LUKS = Struct(
-    (
-        Field("cex", Struct((_maybe("enabled", FLAG),)), since=5),
-        Field("clevis", _CLEVIS),
-        _maybe("device", TEXT),
-        _maybe("discard", FLAG, since=4),
-        Field("keyFile", CONTENTS),
-        _maybe("label", TEXT),
-        Field("name", TEXT),
-        Field("openOptions", Many(TEXT), since=4),
-        Field("options", Many(TEXT, keyed=False)),
-        _maybe("uuid", TEXT),
-        _maybe("wipeVolume", FLAG),
-    ),
-    (_luks,),
+    Field("cex", Struct(*maybe("enabled", FLAG)), since=5),
+    Field("clevis", _CLEVIS),
+    *maybe("device label uuid", TEXT),
+    *maybe("discard", FLAG, since=4),
+    Field("keyFile", CONTENTS),
+    Field("name", TEXT),
+    Field("openOptions", Many(TEXT), since=4),
+    Field("options", Many(TEXT, keyed=False)),
+    *maybe("wipeVolume", FLAG),
+    rules=(_luks,),
 )
 
 STORAGE = Struct(
-    (
-        Field("directories", Many(DIRECTORY, _by("path"))),
-        Field("disks", Many(DISK, _by("device"))),
-        Field("files", Many(FILE, _by("path"))),
-        Field("filesystems", Many(FILESYSTEM, _by("device"))),
-        Field("links", Many(LINK, _by("path"))),
-        Field("luks", Many(LUKS, _by("name")), since=2),
-        Field("raid", Many(RAID, _by("name"))),
-    ),
-    (_nothing_below_links, _link_targets, _filesystems_on_disks),
+    Field("directories", Many(DIRECTORY, _by("path"))),
+    Field("disks", Many(DISK, _by("device"))),
+    Field("files", Many(FILE, _by("path"))),
+    Field("filesystems", Many(FILESYSTEM, _by("device"))),
+    Field("links", Many(LINK, _by("path"))),
+    Field("luks", Many(LUKS, _by("name")), since=2),
+    Field("raid", Many(RAID, _by("name"))),
+    rules=(_nothing_below_links, _link_targets, _filesystems_on_disks),
     one_name_space=frozenset({"directories", "files", "links"}),
 )
 
@@ -529,67 +472,32 @@ def _has_install_section(contents: str) -> bool:
         return True
 
 
+_DROPIN = Struct(
+    *maybe("contents", TEXT), Field("name", TEXT), rules=(rules.unit_contents, rules.dropin_name)
+)
 UNIT = Struct(
-    (
-        _maybe("contents", TEXT),
-        Field(
-            "dropins",
-            Many(
-                Struct(
-                    (_maybe("contents", TEXT), Field("name", TEXT)), (rules.unit_contents, rules.dropin_name)
-                ),
-                _by("name"),
-            ),
-        ),
-        _maybe("enabled", FLAG),
-        _maybe("mask", FLAG),
-        Field("name", TEXT),
-    ),
-    (rules.unit_name, rules.unit_contents),
+    *maybe("contents", TEXT),
+    Field("dropins", Many(_DROPIN, _by("name"))),
+    *maybe("enabled mask", FLAG),
+    Field("name", TEXT),
+    rules=(rules.unit_name, rules.unit_contents),
 )
-PASSWD = Struct(
-    (
-        Field(
-            "groups",
-            Many(
-                Struct(
-                    (
-                        _maybe("gid", NUMBER),
-                        Field("name", TEXT),
-                        _maybe("passwordHash", TEXT),
-                        _maybe("shouldExist", FLAG, since=2),
-                        _maybe("system", FLAG),
-                    )
-                ),
-                _by("name"),
-            ),
-        ),
-        Field(
-            "users",
-            Many(
-                Struct(
-                    (
-                        _maybe("gecos", TEXT),
-                        Field("groups", Many(TEXT)),
-                        _maybe("homeDir", TEXT),
-                        Field("name", TEXT),
-                        _maybe("noCreateHome", FLAG),
-                        _maybe("noLogInit", FLAG),
-                        _maybe("noUserGroup", FLAG),
-                        _maybe("passwordHash", TEXT),
-                        _maybe("primaryGroup", TEXT),
-                        Field("sshAuthorizedKeys", Many(TEXT)),
-                        _maybe("shell", TEXT),
-                        _maybe("shouldExist", FLAG, since=2),
-                        _maybe("system", FLAG),
-                        _maybe("uid", NUMBER),
-                    )
-                ),
-                _by("name"),
-            ),
-        ),
-    )
+_GROUP = Struct(
+    *maybe("gid", NUMBER),
+    Field("name", TEXT),
+    *maybe("passwordHash", TEXT),
+    *maybe("shouldExist", FLAG, since=2),
+    *maybe("system", FLAG),
 )
+_USER = Struct(
+    *maybe("gecos homeDir passwordHash primaryGroup shell", TEXT),
+    *fields("groups sshAuthorizedKeys", Many(TEXT)),
+    Field("name", TEXT),
+    *maybe("noCreateHome noLogInit noUserGroup system", FLAG),
+    *maybe("shouldExist", FLAG, since=2),
+    *maybe("uid", NUMBER),
+)
+PASSWD = Struct(Field("groups", Many(_GROUP, _by("name"))), Field("users", Many(_USER, _by("name"))))
 
 
 def _units_are_no_files(record: Record, check: Check) -> None:
@@ -610,20 +518,15 @@ def _units_are_no_files(record: Record, check: Check) -> None:
                 )
 
 
+_KERNEL = Struct(
+    *fields("shouldExist shouldNotExist", Many(TEXT)),
+    one_name_space=frozenset({"shouldExist", "shouldNotExist"}),
+)
 CONFIG = Struct(
-    (
-        Field("ignition", IGNITION),
-        Field(
-            "kernelArguments",
-            Struct(
-                (Field("shouldExist", Many(TEXT)), Field("shouldNotExist", Many(TEXT))),
-                one_name_space=frozenset({"shouldExist", "shouldNotExist"}),
-            ),
-            since=3,
-        ),
-        Field("passwd", PASSWD),
-        Field("storage", STORAGE),
-        Field("systemd", Struct((Field("units", Many(UNIT, _by("name"))),), (_instances,))),
-    ),
-    (_units_are_no_files,),
+    Field("ignition", IGNITION),
+    Field("kernelArguments", _KERNEL, since=3),
+    Field("passwd", PASSWD),
+    Field("storage", STORAGE),
+    Field("systemd", Struct(Field("units", Many(UNIT, _by("name"))), rules=(_instances,))),
+    rules=(_units_are_no_files,),
 )
