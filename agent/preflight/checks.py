@@ -29,13 +29,8 @@ CHECKS: Mapping[str, Check] = {
 
 IDS = tuple(CHECKS)
 WHATEVER_IS_WANTED = (
-    "administrator",
-    "windows-build",
-    "architecture",
-    "memory",
-    "clock",
-    "containerd-service",
-)
+    "administrator", "windows-build", "architecture", "memory", "clock", "containerd-service",
+)  # fmt: skip
 """What a cluster says of its kubelets makes no error of these any less of one."""
 
 

@@ -97,24 +97,10 @@ def _vsphere(machine: Machine, ask: Ask) -> Identity:  # noqa: ARG001 - there is
 
 
 _RULES: Mapping[str, Callable[[Machine, Ask], Identity]] = {"aws": _aws, "gcp": _gcp, "vsphere": _vsphere}
-_OWN_NAME = frozenset(
-    {
-        "",
-        "alibabacloud",
-        "azure",
-        "baremetal",
-        "equinixmetal",
-        "external",
-        "ibmcloud",
-        "kubevirt",
-        "libvirt",
-        "none",
-        "nutanix",
-        "openstack",
-        "ovirt",
-        "powervs",
-    }
-)
+_OWN_NAME = frozenset({
+    "", "alibabacloud", "azure", "baremetal", "equinixmetal", "external", "ibmcloud", "kubevirt", "libvirt",
+    "none", "nutanix", "openstack", "ovirt", "powervs",
+})  # fmt: skip
 
 
 def _text(answer: bytes, what: str) -> str:

@@ -11,15 +11,6 @@ from agent.sources.cloudconfig.model import Command, Join, Step, UserData, Writt
 from agent.sources.cloudconfig.template import instance_data
 
 __all__ = [
-    "Command",
-    "Join",
-    "Outcome",
-    "Step",
-    "UserData",
-    "WrittenFile",
-    "from_ignition",
-    "instance_data",
-    "load",
-    "recognised",
-    "wants",
-]
+    "Command", "Join", "Outcome", "Step", "UserData", "WrittenFile", "from_ignition", "instance_data", "load",
+    "recognised", "wants",
+]  # fmt: skip

@@ -21,21 +21,6 @@ from agent.sources.ignition.resolving import LARGEST_FILE, Limits, Outcome, load
 from agent.sources.ignition.schema import Origin
 
 __all__ = [
-    "LARGEST_FILE",
-    "Configuration",
-    "Contents",
-    "Fetch",
-    "FetchFailed",
-    "FetchRefused",
-    "File",
-    "Inline",
-    "Limits",
-    "Network",
-    "Origin",
-    "Outcome",
-    "Owner",
-    "Remote",
-    "Request",
-    "Unsound",
-    "load",
-]
+    "LARGEST_FILE", "Configuration", "Contents", "Fetch", "FetchFailed", "FetchRefused", "File", "Inline",
+    "Limits", "Network", "Origin", "Outcome", "Owner", "Remote", "Request", "Unsound", "load",
+]  # fmt: skip

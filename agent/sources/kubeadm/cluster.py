@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from agent.documents import Value
+from agent.sources.forms import mapping
 from agent.sources.kubeadm.parts import Part, Unusable, parts
-from agent.sources.kubeadm.schema import GROUP, VERSIONS, mapping
+from agent.sources.kubeadm.schema import GROUP, VERSIONS
 from agent.sources.report import Entry, Report, Severity, quoted
 
 CONFIG_MAP = "kubeadm-config"

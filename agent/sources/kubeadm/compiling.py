@@ -9,6 +9,7 @@ from pathlib import PureWindowsPath
 from agent.documents import Value
 from agent.secret_fields import registers_secrets
 from agent.sources import node_names
+from agent.sources.forms import mapping
 from agent.sources.kubeadm import runtime_endpoint
 from agent.sources.kubeadm.bootstrap_kubeconfig import bootstrap_kubeconfig
 from agent.sources.kubeadm.cluster import Cluster
@@ -25,7 +26,6 @@ from agent.sources.kubeadm.places import (
     KUBELET_CONF,
     KUBERNETES,
 )
-from agent.sources.kubeadm.schema import mapping
 from agent.sources.kubeadm.yaml_text import dumped
 from agent.sources.kubelet import folders, windows_service
 from agent.sources.kubelet.decisions import notes_of

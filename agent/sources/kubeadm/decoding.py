@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agent.documents import Value
+from agent.sources.forms import mapping
 from agent.sources.kubeadm.parts import Part, Unusable, parts
-from agent.sources.kubeadm.schema import DEPRECATED, GROUP, VERSIONS, Checking, Fields, mapping
+from agent.sources.kubeadm.schema import DEPRECATED, GROUP, VERSIONS, Checking, Fields
 from agent.sources.report import Entry, Place, Severity, bounded, quoted
 
 _TOO_OLD = ("v1alpha1", "v1alpha2", "v1alpha3", "v1beta1", "v1beta2")

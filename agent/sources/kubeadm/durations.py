@@ -8,15 +8,9 @@ _PART = re.compile(r"(?<![0-9.])([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|
 _WHOLE = re.compile(rf"[-+]?(?:0|(?:{_PART.pattern})+)", re.ASCII)
 _MICROSECOND, _MILLISECOND, _SECOND, _MINUTE = 10**3, 10**6, 10**9, 60 * 10**9
 _NANOSECONDS = {
-    "ns": 1,
-    "us": _MICROSECOND,
-    "µs": _MICROSECOND,
-    "μs": _MICROSECOND,
-    "ms": _MILLISECOND,
-    "s": _SECOND,
-    "m": _MINUTE,
-    "h": 60 * _MINUTE,
-}
+    "ns": 1, "us": _MICROSECOND, "µs": _MICROSECOND, "μs": _MICROSECOND, "ms": _MILLISECOND, "s": _SECOND,
+    "m": _MINUTE, "h": 60 * _MINUTE,
+}  # fmt: skip
 _LONGEST_TEXT = 200
 _MOST = 2**63
 """Nanoseconds: some 292 years."""

@@ -6,9 +6,9 @@ import copy
 from collections.abc import Mapping
 
 from agent.documents import Value
+from agent.sources.forms import mapping
 from agent.sources.kubeadm.cluster import Cluster
 from agent.sources.kubeadm.durations import in_full
-from agent.sources.kubeadm.schema import mapping
 from agent.sources.kubelet import fields
 from agent.sources.kubelet.paths import UnusablePath, path_on_windows
 
@@ -32,29 +32,15 @@ _DEFAULTS: tuple[tuple[Names, Value], ...] = (
 """kubeadm's, whatever the cluster is called or looks like."""
 
 _NOTHING = "0s"
+_ZERO_SPANS = """
+    cpuManagerReconcilePeriod evictionPressureTransitionPeriod fileCheckFrequency httpCheckFrequency
+    imageMaximumGCAge imageMinimumGCAge nodeStatusReportFrequency nodeStatusUpdateFrequency
+    runtimeRequestTimeout shutdownGracePeriod shutdownGracePeriodCriticalPods streamingConnectionIdleTimeout
+    syncFrequency volumeStatsAggPeriod authentication.webhook.cacheTTL
+    authorization.webhook.cacheAuthorizedTTL authorization.webhook.cacheUnauthorizedTTL
+"""
 _EMPTY_VALUES: tuple[tuple[Names, Value], ...] = (
-    *(
-        ((name,), _NOTHING)
-        for name in (
-            "cpuManagerReconcilePeriod",
-            "evictionPressureTransitionPeriod",
-            "fileCheckFrequency",
-            "httpCheckFrequency",
-            "imageMaximumGCAge",
-            "imageMinimumGCAge",
-            "nodeStatusReportFrequency",
-            "nodeStatusUpdateFrequency",
-            "runtimeRequestTimeout",
-            "shutdownGracePeriod",
-            "shutdownGracePeriodCriticalPods",
-            "streamingConnectionIdleTimeout",
-            "syncFrequency",
-            "volumeStatsAggPeriod",
-        )
-    ),
-    (("authentication", "webhook", "cacheTTL"), _NOTHING),
-    (("authorization", "webhook", "cacheAuthorizedTTL"), _NOTHING),
-    (("authorization", "webhook", "cacheUnauthorizedTTL"), _NOTHING),
+    *((tuple(name.split(".")), _NOTHING) for name in _ZERO_SPANS.split()),
     (("logging", "flushFrequency"), 0),
     (("logging", "options", "json", "infoBufferSize"), "0"),
     (("logging", "options", "text", "infoBufferSize"), "0"),
@@ -68,25 +54,11 @@ it says nothing."""
 
 
 _ALWAYS_WRITTEN = {("resolvConf",), *(place for place, _ in _EMPTY_VALUES)}
-_NO_ZERO = frozenset(
-    {
-        "enableContentionProfiling",
-        "eventBurst",
-        "evictionMaxPodGracePeriod",
-        "kernelMemcgNotification",
-        "kubeAPIBurst",
-        "maxOpenFiles",
-        "maxPods",
-        "nodeLeaseDurationSeconds",
-        "podsPerCore",
-        "port",
-        "protectKernelDefaults",
-        "readOnlyPort",
-        "registryBurst",
-        "runOnce",
-        "serverTLSBootstrap",
-    }
-)
+_NO_ZERO = frozenset({
+    "enableContentionProfiling", "eventBurst", "evictionMaxPodGracePeriod", "kernelMemcgNotification",
+    "kubeAPIBurst", "maxOpenFiles", "maxPods", "nodeLeaseDurationSeconds", "podsPerCore", "port",
+    "protectKernelDefaults", "readOnlyPort", "registryBurst", "runOnce", "serverTLSBootstrap",
+})  # fmt: skip
 """Numbers and switches that are as good as not there when they are zero or false."""
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from agent.documents import Value
+from agent.sources.forms import mapping
 from agent.sources.kubeadm.cluster import Cluster
 from agent.sources.kubeadm.kubeadm_defaults import (
     CLIENT_CA,
@@ -25,7 +26,6 @@ from agent.sources.kubeadm.kubeadm_defaults import (
 )
 from agent.sources.kubeadm.parts import Unusable, parts
 from agent.sources.kubeadm.patches import Patches, patched
-from agent.sources.kubeadm.schema import mapping
 from agent.sources.kubelet import configuration
 from agent.sources.kubelet.configuration import API_VERSION, KIND, Configuration
 from agent.sources.kubelet.decisions import About, Decision, Outcome

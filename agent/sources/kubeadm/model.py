@@ -10,15 +10,9 @@ PULL_POLICY = "IfNotPresent"
 CA_CERTIFICATE = "C:/etc/kubernetes/pki/ca.crt"
 
 PHASES = (
-    "preflight",
-    "control-plane-prepare",
-    "check-etcd",
-    "kubelet-start",
-    "etcd-join",
-    "kubelet-wait-bootstrap",
-    "control-plane-join",
-    "wait-control-plane",
-)
+    "preflight", "control-plane-prepare", "check-etcd", "kubelet-start", "etcd-join",
+    "kubelet-wait-bootstrap", "control-plane-join", "wait-control-plane",
+)  # fmt: skip
 """Of `kubeadm join`, in its order. A worker has only preflight and the two of the kubelet."""
 
 

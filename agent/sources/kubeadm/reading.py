@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 from agent.documents import Value
+from agent.sources.forms import items, mapping, text, texts
 from agent.sources.kubeadm import validation
 from agent.sources.kubeadm.decoding import Kind, decode
 from agent.sources.kubeadm.durations import seconds
@@ -22,7 +23,7 @@ from agent.sources.kubeadm.model import (
     Timeouts,
 )
 from agent.sources.kubeadm.phases import OF_JOIN
-from agent.sources.kubeadm.schema import VERSIONS, items, mapping, text, texts
+from agent.sources.kubeadm.schema import VERSIONS
 from agent.sources.kubeadm.validation import Fault
 from agent.sources.node_names import canonical
 from agent.sources.report import Report, Severity, bounded

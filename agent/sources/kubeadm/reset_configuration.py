@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from agent.documents import Value
 from agent.sources import urls
+from agent.sources.forms import text, texts
 from agent.sources.kubeadm import runtime_endpoint
 from agent.sources.kubeadm.decoding import Kind, decode
 from agent.sources.kubeadm.phases import OF_RESET
-from agent.sources.kubeadm.schema import RESET_VERSIONS, text, texts
+from agent.sources.kubeadm.schema import RESET_VERSIONS
 from agent.sources.kubeadm.validation import Fault, ignored_checks_faults, is_absolute
 from agent.sources.report import Report, Severity, bounded, quoted
 

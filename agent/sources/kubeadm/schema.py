@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import enum
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agent.documents import Value
@@ -43,44 +43,44 @@ class Fields:
 Form = Shape | ListOf | MapOf | Fields
 
 _TEXTS = ListOf(Shape.TEXT)
-_TAINT = Fields(
-    {"key": Shape.TEXT, "value": Shape.TEXT, "effect": Shape.TEXT, "timeAdded": Shape.TIME},
-)
+
+
+def _each(names: str, form: Form) -> dict[str, Form]:
+    """Fields of one form."""
+    return dict.fromkeys(names.split(), form)
+
+
+_HEAD = _each("apiVersion kind", Shape.TEXT)
+_PATCHES = Fields({"directory": Shape.TEXT})
+_TAINT = Fields({**_each("key value effect", Shape.TEXT), "timeAdded": Shape.TIME})
 _NODE_REGISTRATION: dict[str, Form] = {
-    "name": Shape.TEXT,
-    "criSocket": Shape.TEXT,
+    **_each("name criSocket imagePullPolicy", Shape.TEXT),
     "taints": ListOf(_TAINT),
     "ignorePreflightErrors": _TEXTS,
-    "imagePullPolicy": Shape.TEXT,
+}
+_BOOTSTRAP_TOKEN: dict[str, Form] = {
+    **_each("token apiServerEndpoint", Shape.TEXT),
+    "caCertHashes": _TEXTS,
+    "unsafeSkipCAVerification": Shape.FLAG,
 }
 _DISCOVERY: dict[str, Form] = {
-    "bootstrapToken": Fields(
-        {
-            "token": Shape.TEXT,
-            "apiServerEndpoint": Shape.TEXT,
-            "caCertHashes": _TEXTS,
-            "unsafeSkipCAVerification": Shape.FLAG,
-        }
-    ),
+    "bootstrapToken": Fields(_BOOTSTRAP_TOKEN),
     "file": Fields({"kubeConfigPath": Shape.TEXT}),
     "tlsBootstrapToken": Shape.TEXT,
 }
 _JOIN: dict[str, Form] = {
-    "apiVersion": Shape.TEXT,
-    "kind": Shape.TEXT,
+    **_HEAD,
     "caCertPath": Shape.TEXT,
     "controlPlane": Shape.ANYTHING,
     "skipPhases": _TEXTS,
-    "patches": Fields({"directory": Shape.TEXT}),
+    "patches": _PATCHES,
 }
-TIMEOUTS = (
-    "controlPlaneComponentHealthCheck",
-    "kubeletHealthCheck",
-    "kubernetesAPICall",
-    "etcdAPICall",
-    "tlsBootstrap",
-    "discovery",
-    "upgradeManifests",
+_TIMEOUTS = Fields(
+    _each(
+        "controlPlaneComponentHealthCheck kubeletHealthCheck kubernetesAPICall etcdAPICall tlsBootstrap"
+        " discovery upgradeManifests",
+        Shape.DURATION,
+    )
 )
 
 VERSIONS: Mapping[str, Fields] = {
@@ -97,12 +97,12 @@ VERSIONS: Mapping[str, Fields] = {
             "nodeRegistration": Fields(
                 {
                     **_NODE_REGISTRATION,
-                    "kubeletExtraArgs": ListOf(Fields({"name": Shape.TEXT, "value": Shape.TEXT})),
+                    "kubeletExtraArgs": ListOf(Fields(_each("name value", Shape.TEXT))),
                     "imagePullSerial": Shape.FLAG,
                 }
             ),
             "discovery": Fields(_DISCOVERY),
-            "timeouts": Fields(dict.fromkeys(TIMEOUTS, Shape.DURATION)),
+            "timeouts": _TIMEOUTS,
             "dryRun": Shape.FLAG,
         }
     ),
@@ -112,50 +112,35 @@ DEPRECATED = "v1beta3"
 RESET_VERSIONS: Mapping[str, Fields] = {
     "v1beta4": Fields(
         {
-            "apiVersion": Shape.TEXT,
-            "kind": Shape.TEXT,
-            "cleanupTmpDir": Shape.FLAG,
-            "certificatesDir": Shape.TEXT,
-            "criSocket": Shape.TEXT,
-            "dryRun": Shape.FLAG,
-            "force": Shape.FLAG,
-            "ignorePreflightErrors": _TEXTS,
-            "skipPhases": _TEXTS,
-            "unmountFlags": _TEXTS,
-            "timeouts": Fields(dict.fromkeys(TIMEOUTS, Shape.DURATION)),
+            **_HEAD,
+            **_each("certificatesDir criSocket", Shape.TEXT),
+            **_each("cleanupTmpDir dryRun force", Shape.FLAG),
+            **_each("ignorePreflightErrors skipPhases unmountFlags", _TEXTS),
+            "timeouts": _TIMEOUTS,
         }
     ),
 }
 
 _PLANNED: dict[str, Form] = {
     "kubernetesVersion": Shape.TEXT,
-    "allowExperimentalUpgrades": Shape.FLAG,
-    "allowRCUpgrades": Shape.FLAG,
-    "dryRun": Shape.FLAG,
-    "etcdUpgrade": Shape.FLAG,
+    **_each("allowExperimentalUpgrades allowRCUpgrades dryRun etcdUpgrade printConfig", Shape.FLAG),
     "ignorePreflightErrors": _TEXTS,
-    "printConfig": Shape.FLAG,
 }
 _OF_A_NODE: dict[str, Form] = {
-    "certificateRenewal": Shape.FLAG,
-    "dryRun": Shape.FLAG,
-    "etcdUpgrade": Shape.FLAG,
-    "ignorePreflightErrors": _TEXTS,
-    "skipPhases": _TEXTS,
-    "patches": Fields({"directory": Shape.TEXT}),
+    **_each("certificateRenewal dryRun etcdUpgrade imagePullSerial", Shape.FLAG),
+    **_each("ignorePreflightErrors skipPhases", _TEXTS),
+    "patches": _PATCHES,
     "imagePullPolicy": Shape.TEXT,
-    "imagePullSerial": Shape.FLAG,
 }
 UPGRADE_VERSIONS: Mapping[str, Fields] = {
     "v1beta4": Fields(
         {
-            "apiVersion": Shape.TEXT,
-            "kind": Shape.TEXT,
+            **_HEAD,
             "apply": Fields({**_PLANNED, **_OF_A_NODE, "forceUpgrade": Shape.FLAG}),
             "diff": Fields({"kubernetesVersion": Shape.TEXT, "contextLines": Shape.WHOLE}),
             "node": Fields(_OF_A_NODE),
             "plan": Fields(_PLANNED),
-            "timeouts": Fields(dict.fromkeys(TIMEOUTS, Shape.DURATION)),
+            "timeouts": _TIMEOUTS,
         }
     ),
 }
@@ -255,20 +240,3 @@ def _is_time(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def mapping(value: Value) -> dict[str, Value]:
-    return value if isinstance(value, dict) else {}
-
-
-def text(value: Value) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def texts(value: Value) -> tuple[str, ...]:
-    return tuple(map(text, items(value)))
-
-
-def items(value: Value) -> Iterator[Value]:
-    if isinstance(value, list):
-        yield from value

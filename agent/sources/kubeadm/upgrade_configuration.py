@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agent.documents import Value
+from agent.sources.forms import mapping, text, texts
 from agent.sources.kubeadm.decoding import Kind, decode
 from agent.sources.kubeadm.model import Timeouts
 from agent.sources.kubeadm.phases import OF_UPGRADE
 from agent.sources.kubeadm.reading import timeouts
-from agent.sources.kubeadm.schema import UPGRADE_VERSIONS, mapping, text, texts
+from agent.sources.kubeadm.schema import UPGRADE_VERSIONS
 from agent.sources.kubeadm.validation import Fault, ignored_checks_faults, is_absolute, pull_policy_fault
 from agent.sources.kubelet.placement import Placement
 from agent.sources.report import Report, Severity, bounded, quoted

@@ -26,13 +26,8 @@ DEFAULT_VERBOSITY = "3"
 OS_LABEL = ("node.openshift.io/os_id", "Windows")
 
 _FIRST = (
-    "config",
-    "bootstrap-kubeconfig",
-    "kubeconfig",
-    "cert-dir",
-    "windows-service",
-    "windows-priorityclass",
-)
+    "config", "bootstrap-kubeconfig", "kubeconfig", "cert-dir", "windows-service", "windows-priorityclass",
+)  # fmt: skip
 _OF_PATHS = (Treatment.PATH, Treatment.FOLDER)
 _FILES_WITH_A_RULE = ("config", "image-credential-provider-config")
 _PRIORITY_SINCE = 20

@@ -24,13 +24,9 @@ _SIZING_DROP_IN = "20-auto-sizing.conf"
 _LONGEST_COMMAND_LINE = 32_000
 """Windows takes 32,767; the rest is for the kubelet's own path."""
 _HAS_TO_BE_CARRIED = (
-    "authentication.x509.clientCAFile",
-    "certificate-authority",
-    "--bootstrap-kubeconfig",
-    "--client-ca-file",
-    "--cloud-config",
-    "--image-credential-provider-config",
-)
+    "authentication.x509.clientCAFile", "certificate-authority", "--bootstrap-kubeconfig", "--client-ca-file",
+    "--cloud-config", "--image-credential-provider-config",
+)  # fmt: skip
 """Over whose file, if it is missing, the kubelet would not start."""
 _KUBECONFIGS = ("--bootstrap-kubeconfig", "--kubeconfig")
 

@@ -4,13 +4,5 @@ from agent.sources.signatures.binding import Binding, Phase, bound, signing_comm
 from agent.sources.signatures.minisign import SUFFIX, NoKey, Refused, public_key, verified
 
 __all__ = [
-    "SUFFIX",
-    "Binding",
-    "NoKey",
-    "Phase",
-    "Refused",
-    "bound",
-    "public_key",
-    "signing_command",
-    "verified",
-]
+    "SUFFIX", "Binding", "NoKey", "Phase", "Refused", "bound", "public_key", "signing_command", "verified",
+]  # fmt: skip

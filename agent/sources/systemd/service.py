@@ -12,14 +12,8 @@ from agent.sources.systemd import specifiers, words
 from agent.sources.systemd.unit_files import BLANKS, UNIT_FOLDERS, Setting, UnitFile, read_unit
 
 EXEC_SETTINGS = (
-    "ExecCondition",
-    "ExecStartPre",
-    "ExecStart",
-    "ExecStartPost",
-    "ExecReload",
-    "ExecStop",
-    "ExecStopPost",
-)
+    "ExecCondition", "ExecStartPre", "ExecStart", "ExecStartPost", "ExecReload", "ExecStop", "ExecStopPost",
+)  # fmt: skip
 _VARIABLE_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 

@@ -16,30 +16,11 @@ if TYPE_CHECKING:
 
 
 OF_THE_NODE = (
-    "directories",
-    "files",
-    "artifacts",
-    "environmentVariables",
-    "pathEntries",
-    "registryValues",
-    "proxy",
-    "hostName",
-    "dnsSuffixes",
-    "timeService",
-    "windowsFeatures",
-    "defenderExclusions",
-    "trustedCertificates",
-    "firewallRules",
-    "networks",
-    "routes",
-    "podNetwork",
-    "containerPrograms",
-    "services",
-    "eventSources",
-    "commands",
-    "containerdConfiguration",
-    "cniConfigurations",
-)
+    "directories", "files", "artifacts", "environmentVariables", "pathEntries", "registryValues", "proxy",
+    "hostName", "dnsSuffixes", "timeService", "windowsFeatures", "defenderExclusions", "trustedCertificates",
+    "firewallRules", "networks", "routes", "podNetwork", "containerPrograms", "services", "eventSources",
+    "commands", "containerdConfiguration", "cniConfigurations",
+)  # fmt: skip
 """In the order in which the published schema has them."""
 OWN_PROGRAM = "self"
 """What is wanted of wmcb: no kind, but in a module of its own (own_program) as well."""

@@ -74,14 +74,8 @@ def _configuration(checking: Checking, given: Fields, place: Place) -> File:
 
 
 _OF_A_BRIDGE = (
-    "path",
-    "notTranslated",
-    "services",
-    "nameServers",
-    "searchDomains",
-    "loopbackDsr",
-    "cniVersion",
-)
+    "path", "notTranslated", "services", "nameServers", "searchDomains", "loopbackDsr", "cniVersion",
+)  # fmt: skip
 OF_A_BRIDGE = Table(
     {name: _CONFIGURATION.forms[name] for name in _OF_A_BRIDGE},
     "The configuration for win-bridge, but for what comes of the Node.",
