@@ -82,13 +82,9 @@ def _nothing(what: str) -> Judge:
 
 
 _SETTINGS = {
-    "4.2.1": settings.ANONYMOUS,
-    "4.2.2": settings.AUTHORIZATION,
-    "4.2.4": settings.READ_ONLY_PORT,
-    "4.2.5": settings.IDLE_STREAMS,
-    "4.2.8": settings.EVENTS,
-    "4.2.10": settings.ROTATION,
-}
+    "4.2.1": settings.ANONYMOUS, "4.2.2": settings.AUTHORIZATION, "4.2.4": settings.READ_ONLY_PORT,
+    "4.2.5": settings.IDLE_STREAMS, "4.2.8": settings.EVENTS, "4.2.10": settings.ROTATION,
+}  # fmt: skip
 
 CONTROLS: Sequence[tuple[str, str, Judge]] = (
     ("4.1.1", "only administrators can change what the kubelet's service runs", files.programs),

@@ -53,12 +53,7 @@ IDLE_STREAMS = Setting(
     "4h",
 )
 EVENTS = Setting(
-    "eventRecordQPS",
-    "event-qps",
-    50,
-    50,
-    lambda value: isinstance(value, int | float) and value >= 0,
-    50,
+    "eventRecordQPS", "event-qps", 50, 50, lambda value: isinstance(value, int | float) and value >= 0, 50
 )
 ROTATION = Setting(
     "rotateCertificates", "rotate-certificates", False, False, lambda value: value is True, True

@@ -22,11 +22,7 @@ _OF_ONE_NODE = (
     r"C:\var\lib\kubelet\pki",
     r"C:\var\lib\cni",
 )
-_OF_ONE_START = (
-    r"C:\ProgramData\cloudbase-init\user-data",
-    r"C:\run\kubeadm",
-    r"C:\run\cluster-api",
-)
+_OF_ONE_START = (r"C:\ProgramData\cloudbase-init\user-data", r"C:\run\kubeadm", r"C:\run\cluster-api")
 """Where cloudbase-init and Cluster API put what only one machine is given."""
 _LOGS = (
     r"C:\ProgramData\wmcb\logs",

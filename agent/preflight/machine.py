@@ -38,10 +38,7 @@ def architecture(situation: Situation) -> tuple[Verdict, str]:
     """The kubelet for Windows is made for x86-64 alone."""
     found = situation.host.facts.architecture()
     if found != "amd64":
-        return (
-            Verdict.ERROR,
-            f"{found}: the kubelet for Windows is made for amd64 (x86-64) machines alone",
-        )
+        return Verdict.ERROR, f"{found}: the kubelet for Windows is made for amd64 (x86-64) machines alone"
     return Verdict.GOOD, found
 
 

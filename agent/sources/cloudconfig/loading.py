@@ -146,10 +146,7 @@ class _Reading:
 
 
 def _user_data(
-    boot_hooks: Sequence[Command],
-    said: Settings,
-    own: Sequence[tuple[int, Command]],
-    findings: Findings,
+    boot_hooks: Sequence[Command], said: Settings, own: Sequence[tuple[int, Command]], findings: Findings
 ) -> UserData:
     split = cluster_api.split(said.commands, findings)
     files, join = _files(said.files, split, findings)
@@ -167,11 +164,7 @@ def _user_data(
             *command_lists.batch(where[0], split.before),
         ),
         join,
-        (
-            *cluster_api.sentinel(join),
-            *command_lists.batch(where[1], split.after),
-            *after,
-        ),
+        (*cluster_api.sentinel(join), *command_lists.batch(where[1], split.after), *after),
         said.host_name,
         notes=tuple(findings.notes),
     )

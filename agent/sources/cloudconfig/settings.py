@@ -45,12 +45,8 @@ _NEEDED = {
     "phone_home": "nobody is told; call curl.exe in runcmd",
 }
 _NAMED = {
-    "disk_setup": "disk",
-    "fs_setup": "file system",
-    "mounts": "mount",
-    "users": "user",
-    "groups": "group",
-}
+    "disk_setup": "disk", "fs_setup": "file system", "mounts": "mount", "users": "user", "groups": "group",
+}  # fmt: skip
 _MOST_NAMED = 20
 
 _SERVER = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._:-]{0,252}[A-Za-z0-9])?")

@@ -79,10 +79,7 @@ class Document:
     def _parse(self) -> Json:
         try:
             value: Json = json.loads(
-                self._text,
-                object_pairs_hook=self._object,
-                parse_int=_whole_number,
-                parse_constant=_no_number,
+                self._text, object_pairs_hook=self._object, parse_int=_whole_number, parse_constant=_no_number
             )
         except json.JSONDecodeError as fault:
             why = f"it is not JSON: {json_fault(fault)}"

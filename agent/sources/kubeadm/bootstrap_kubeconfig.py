@@ -12,11 +12,7 @@ _USER = "tls-bootstrap-token-user"
 
 
 def bootstrap_kubeconfig(
-    server: str,
-    ca_certificate: bytes,
-    cluster: str,
-    user: Mapping[str, Value],
-    also: Mapping[str, Value],
+    server: str, ca_certificate: bytes, cluster: str, user: Mapping[str, Value], also: Mapping[str, Value]
 ) -> bytes:
     """`user` are the credentials as a kubeconfig has them: {"token": ...}, mostly.
 

@@ -7,12 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from agent.secret_fields import registers_secrets
 from agent.sources.kubeadm import validation
-from agent.sources.kubeadm.model import (
-    BootstrapToken,
-    Discovery,
-    JoinConfiguration,
-    NodeRegistration,
-)
+from agent.sources.kubeadm.model import BootstrapToken, Discovery, JoinConfiguration, NodeRegistration
 from agent.sources.kubeadm.phases import OF_JOIN
 from agent.sources.kubeadm.reading import Outcome, local_path
 from agent.sources.node_names import canonical

@@ -18,14 +18,9 @@ from agent.sources.report import Entry, Report, Severity, bounded, quoted
 
 TARGET = "kubeletconfiguration"
 _TARGETS = (
-    "etcd",
-    "kube-apiserver",
-    "kube-controller-manager",
-    "kube-scheduler",
-    TARGET,
-    "corednsdeployment",
+    "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", TARGET, "corednsdeployment",
     "kubeproxydaemonset",
-)
+)  # fmt: skip
 _APPLY: Mapping[str, Callable[[dict[str, Value], Value], dict[str, Value]]] = {
     "json": json_patch.apply,
     "merge": json_patch.merge,

@@ -118,7 +118,7 @@ RESET_VERSIONS: Mapping[str, Fields] = {
             **_each("ignorePreflightErrors skipPhases unmountFlags", _TEXTS),
             "timeouts": _TIMEOUTS,
         }
-    ),
+    )
 }
 
 _PLANNED: dict[str, Form] = {
@@ -142,7 +142,7 @@ UPGRADE_VERSIONS: Mapping[str, Fields] = {
             "plan": Fields(_PLANNED),
             "timeouts": _TIMEOUTS,
         }
-    ),
+    )
 }
 
 _NULL_IN: Mapping[Shape, Value] = {Shape.TEXT: "", Shape.FLAG: False, Shape.WHOLE: 0}

@@ -39,11 +39,7 @@ class Decision:
     """Whether before and after may be shown to nobody."""
 
 
-_EFFECTS = {
-    Outcome.CHANGED: Effect.CHANGED,
-    Outcome.DROPPED: Effect.DROPPED,
-    Outcome.ADDED: Effect.ADDED,
-}
+_EFFECTS = {Outcome.CHANGED: Effect.CHANGED, Outcome.DROPPED: Effect.DROPPED, Outcome.ADDED: Effect.ADDED}
 
 
 def notes_of(made: Iterable[Decision]) -> Iterator[Note]:

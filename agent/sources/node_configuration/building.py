@@ -22,13 +22,13 @@ from agent.sources.node_configuration.model import (
 )
 from agent.sources.report import Place
 
-Fields = dict[str, Value]
+Given = dict[str, Value]
 
 _SECONDS = {"h": 3600, "m": 60, "s": 1}
 _SPAN = re.compile("(?<![0-9])([0-9]+)([hms])")
 
 
-def build(checking: Checking, value: Fields) -> NodeConfiguration:
+def build(checking: Checking, value: Given) -> NodeConfiguration:
     """Of a document whose values have their forms; what else is wrong goes into its entries."""
     nodes, rollout = mapping(value.get("nodes")), mapping(value.get("rollout"))
     maintenance = mapping(value.get("maintenance"))
@@ -44,20 +44,20 @@ def build(checking: Checking, value: Fields) -> NodeConfiguration:
     )
 
 
-def _digest(value: Fields) -> str:
+def _digest(value: Given) -> str:
     wanted = {name: value[name] for name in OF_THE_NODE if value.get(name)}
     canonical = json.dumps(wanted, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def _items(checking: Checking, value: Fields) -> Iterator[Item]:
+def _items(checking: Checking, value: Given) -> Iterator[Item]:
     for name in OF_THE_NODE:
         if name in value:
             for wanted, place in kind_of(name).wanted(checking, value[name], (name,)):
                 yield Item(wanted, _origin(checking, place))
 
 
-def _own_program(checking: Checking, value: Fields) -> OwnProgram | None:
+def _own_program(checking: Checking, value: Given) -> OwnProgram | None:
     if OWN_PROGRAM not in value:
         return None
     from agent.sources.node_configuration.kinds.own_program import own_program  # noqa: PLC0415 - 0.4 MB, for another wmcb.exe
@@ -72,7 +72,7 @@ def _origin(checking: Checking, place: Place) -> Origin:
     return Origin(document.name, place, line, column)
 
 
-def _rollout(checking: Checking, given: Fields) -> Rollout:
+def _rollout(checking: Checking, given: Given) -> Rollout:
     window = sum(int(count) * _SECONDS[unit] for count, unit in _SPAN.findall(text(given.get("window"))))
     return Rollout(
         _time(checking, text(given["start"])) if "start" in given else None,

@@ -27,11 +27,7 @@ _NODES = Fields(
             most=10_000,
         ),
         "labels": MapOf(
-            Text(
-                expected="a label's value",
-                pattern=r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?",
-                most=63,
-            ),
+            Text(expected="a label's value", pattern=r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?", most=63),
             "The node has all of these labels.",
             key=Text(
                 expected="a label's name",

@@ -29,19 +29,11 @@ _WINDOWS_SYSTEM = {
     "W": "",
 }
 _NO_ANSWER = {
-    "G": "a group number",
-    "R": "a control group",
-    "U": "a user number",
-    "b": "the boot id",
-    "c": "a control group",
-    "d": "a credentials folder",
-    "h": "a home directory",
-    "m": "the machine id",
-    "q": "a pretty host name",
-    "r": "a control group",
-    "s": "a login shell",
+    "G": "a group number", "R": "a control group", "U": "a user number", "b": "the boot id",
+    "c": "a control group", "d": "a credentials folder", "h": "a home directory", "m": "the machine id",
+    "q": "a pretty host name", "r": "a control group", "s": "a login shell",
     "v": "the release of a Linux kernel",
-}
+}  # fmt: skip
 FROM_THE_NODE = "Hlw"
 """Host name, its first label, and the version of the operating system: for the caller to answer."""
 

@@ -29,19 +29,7 @@ LENIENT = Rules(escapes=True, keep_unknown_escapes=True)
 PLAIN = Rules()
 VALUE = Rules(unbalanced=True)
 
-_SIMPLE = {
-    "a": 7,
-    "b": 8,
-    "f": 12,
-    "n": 10,
-    "r": 13,
-    "t": 9,
-    "v": 11,
-    "\\": 92,
-    '"': 34,
-    "'": 39,
-    "s": 32,
-}
+_SIMPLE = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "\\": 92, '"': 34, "'": 39, "s": 32}
 _DIGITS = {"x": 2, "u": 4, "U": 8}
 
 

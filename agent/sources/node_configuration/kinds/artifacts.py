@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import PureWindowsPath
 
 from agent.sources import urls
-from agent.sources.forms import Checking, ListOf, MapOf, Number, Text, mapping, number, text
-from agent.sources.forms import Fields as Table
-from agent.sources.node_configuration.kinds.kind import Fields, Several
+from agent.sources.forms import Checking, Fields, ListOf, MapOf, Number, Text, mapping, number, text
+from agent.sources.node_configuration.kinds.kind import Given, several
 from agent.sources.node_configuration.kinds.values import (
     MAX_SIZE,
     name_form,
@@ -29,7 +28,7 @@ SOURCE = Text(
     most=8_000,
 )
 SHA256 = Text("What it has to hash to.", "a SHA-256 in 64 hexadecimal digits", pattern="[0-9A-Fa-f]{64}")
-SIGNER = Table(
+SIGNER = Fields(
     {
         "commonName": Text(
             "The CN of the certificate that it is signed with.", "a name", r"[^\x00-\x1f]+", most=256
@@ -44,7 +43,7 @@ SIGNER = Table(
     " the signature; whether the certificate was revoked is not asked.",
     some=("commonName", "thumbprint"),
 )
-_UNPACK = Table(
+_UNPACK = Fields(
     {
         "into": path_form("Below which folder."),
         "strip": Number("So many folders are left out at the beginning of each name.", most=50),
@@ -58,7 +57,7 @@ _UNPACK = Table(
     "It is a tar.gz or zip archive. One with links, or with names that Windows takes for others, is refused.",
     needed=("into",),
 )
-_ARTIFACT = Table(
+_ARTIFACT = Fields(
     {
         "name": name_form("For a person, and no other artifact's."),
         "source": SOURCE,
@@ -87,7 +86,7 @@ _ARTIFACT = Table(
 )
 
 
-def _artifact(checking: Checking, given: Fields, place: Place) -> Artifact:
+def _artifact(checking: Checking, given: Given, place: Place) -> Artifact:
     from_where = source(checking, given, place)
     said = next((name for name in _DIGESTS if name in given), "")
     return Artifact(
@@ -104,14 +103,14 @@ def _artifact(checking: Checking, given: Fields, place: Place) -> Artifact:
     )
 
 
-def source(checking: Checking, given: Fields, place: Place) -> str:
+def source(checking: Checking, given: Given, place: Place) -> str:
     said = text(given["source"])
     if "://" in said and urls.parse(said) is None:
         checking.wrong((*place, "source"), "it is no URL")
     return said
 
 
-def signer(given: Fields) -> Signer | None:
+def signer(given: Given) -> Signer | None:
     """Of what has perhaps a field `signer`."""
     if "signer" not in given:
         return None
@@ -119,7 +118,7 @@ def signer(given: Fields) -> Signer | None:
     return Signer(text(said.get("commonName")), text(said.get("thumbprint")).lower())
 
 
-def _unpacking(checking: Checking, given: Fields, place: Place) -> Unpacking:
+def _unpacking(checking: Checking, given: Given, place: Place) -> Unpacking:
     into = own_path(checking, given, place, "into")
     members = {member: text(name) for member, name in mapping(given.get("members")).items()}
     if members and "strip" in given:
@@ -132,4 +131,4 @@ def _unpacking(checking: Checking, given: Fields, place: Place) -> Unpacking:
     return Unpacking(into, int(number(given.get("strip"), 0)), members)
 
 
-KIND = Several(ListOf(_ARTIFACT, "Programs, and archives of them, from elsewhere.", most=200), _artifact)
+KIND = several(ListOf(_ARTIFACT, "Programs, and archives of them, from elsewhere.", most=200), _artifact)

@@ -8,9 +8,8 @@ from pathlib import PureWindowsPath
 from typing import Any
 
 from agent.documents import Value
-from agent.sources.forms import Checking, Flag, ListOf, Text, items, text, texts
-from agent.sources.forms import Fields as Table
-from agent.sources.node_configuration.kinds.kind import Fields, Several
+from agent.sources.forms import Checking, Fields, Flag, ListOf, Text, items, text, texts
+from agent.sources.node_configuration.kinds.kind import Given, several
 from agent.sources.node_configuration.kinds.values import own_path, path_form
 from agent.sources.report import Place
 from agent.spec import File, Inline, Protection
@@ -24,7 +23,7 @@ _HCN = 2
 
 _NETWORK = Text("", "a network such as 10.244.0.0/16", pattern=r"[0-9A-Fa-f.:]+/[0-9]{1,3}", most=50)
 _ADDRESS = Text("", "an IP address", pattern=r"[0-9A-Fa-f.:]+", most=50)
-_CONFIGURATION = Table(
+_CONFIGURATION = Fields(
     {
         "path": path_form("Where it is; one that ends in .conflist gets a list of plug-ins."),
         "plugin": Text("Which one makes the network.", one_of=(_BRIDGE, _OVERLAY, _FLANNEL)),
@@ -67,7 +66,7 @@ _CONFIGURATION = Table(
 )
 
 
-def _configuration(checking: Checking, given: Fields, place: Place) -> File:
+def _configuration(checking: Checking, given: Given, place: Place) -> File:
     path = own_path(checking, given, place)
     _check(checking, given, place)
     return _file(path, given)
@@ -76,30 +75,30 @@ def _configuration(checking: Checking, given: Fields, place: Place) -> File:
 _OF_A_BRIDGE = (
     "path", "notTranslated", "services", "nameServers", "searchDomains", "loopbackDsr", "cniVersion",
 )  # fmt: skip
-OF_A_BRIDGE = Table(
+OF_A_BRIDGE = Fields(
     {name: _CONFIGURATION.forms[name] for name in _OF_A_BRIDGE},
     "The configuration for win-bridge, but for what comes of the Node.",
     needed=("path",),
 )
 
 
-def check_of_a_bridge(checking: Checking, given: Fields, place: Place) -> None:
+def check_of_a_bridge(checking: Checking, given: Given, place: Place) -> None:
     own_path(checking, given, place)
     _check_values(checking, given, place)
 
 
-def of_a_bridge(given: Fields, network: str, pods: str, node: str) -> File:
+def of_a_bridge(given: Given, network: str, pods: str, node: str) -> File:
     """Of what was checked: for that HNS network of `pods`, on the node with that address."""
     own = {"plugin": _BRIDGE, "network": network, "podNetwork": pods, "nodeAddress": node}
     return _file(PureWindowsPath(text(given["path"])), {**given, **own})
 
 
-def _file(path: PureWindowsPath, given: Fields) -> File:
+def _file(path: PureWindowsPath, given: Given) -> File:
     written = _document(given, is_list=path.name.lower().endswith(_LIST))
     return File(path, Inline(f"{json.dumps(written, indent=2)}\n".encode()), Protection.PROGRAM)
 
 
-def _check(checking: Checking, given: Fields, place: Place) -> None:
+def _check(checking: Checking, given: Given, place: Place) -> None:
     by_flannel = given["plugin"] == _FLANNEL
     if by_flannel != ("delegate" in given):
         checking.wrong((*place, "delegate"), "it goes with flannel, and flannel needs it")
@@ -108,7 +107,7 @@ def _check(checking: Checking, given: Fields, place: Place) -> None:
     _check_values(checking, given, place)
 
 
-def _check_values(checking: Checking, given: Fields, place: Place) -> None:
+def _check_values(checking: Checking, given: Given, place: Place) -> None:
     for name in ("notTranslated", "services"):
         for at, network in enumerate(items(given.get(name))):
             _check_network(checking, text(network), (*place, name, at))
@@ -137,13 +136,13 @@ def _check_address(checking: Checking, address: str, place: Place) -> None:
         checking.wrong(place, "it is no IP address")
 
 
-def _document(given: Fields, *, is_list: bool) -> dict[str, Any]:
+def _document(given: Given, *, is_list: bool) -> dict[str, Any]:
     head = {"cniVersion": text(given.get("cniVersion")) or "0.3.1", "name": text(given["network"])}
     plugin = _plugin(given)
     return {**head, "plugins": [plugin]} if is_list else {**head, **plugin}
 
 
-def _plugin(given: Fields) -> dict[str, Any]:
+def _plugin(given: Given) -> dict[str, Any]:
     made = {"type": text(given["plugin"]), "capabilities": {"portMappings": True, "dns": True}}
     settings = _settings(given)
     if given["plugin"] == _FLANNEL:
@@ -151,7 +150,7 @@ def _plugin(given: Fields) -> dict[str, Any]:
     return {**made, **settings, "ipam": {"type": "host-local", "ranges": [[_range(given)]]}}
 
 
-def _range(given: Fields) -> dict[str, str]:
+def _range(given: Given) -> dict[str, str]:
     """In a bridge the first address is the gateway's, and for win-bridge the second this machine's own."""
     network = text(given.get("podNetwork"))
     if given["plugin"] != _BRIDGE or (first := _third_of(network)) is None:
@@ -166,7 +165,7 @@ def _third_of(network: str) -> str | None:
         return None  # which is told where it is checked
 
 
-def _settings(given: Fields) -> dict[str, Any]:
+def _settings(given: Given) -> dict[str, Any]:
     names = {"nameservers": texts(given.get("nameServers")), "search": texts(given.get("searchDomains"))}
     dns = {name: list(value) for name, value in names.items() if value}
     return {
@@ -177,7 +176,7 @@ def _settings(given: Fields) -> dict[str, Any]:
     }
 
 
-def _policies(given: Fields) -> list[dict[str, Any]]:
+def _policies(given: Given) -> list[dict[str, Any]]:
     made = []
     if kept := texts(given.get("notTranslated")):
         made.append(_policy("OutBoundNAT", Exceptions=list(kept)))
@@ -201,6 +200,6 @@ def _policy(kind: str, **settings: Any) -> dict[str, Any]:
     return {"Type": kind, "Settings": settings}
 
 
-KIND = Several(
+KIND = several(
     ListOf(_CONFIGURATION, "How pods get their network, as CNI plug-ins read it.", most=20), _configuration
 )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from agent.sources.forms import Checking, Flag, ListOf, Text, number, text
-from agent.sources.forms import Fields as Table
-from agent.sources.node_configuration.kinds.kind import Fields, Several
+from agent.sources.forms import Checking, Fields, Flag, ListOf, Text, number, text
+from agent.sources.node_configuration.kinds.kind import Given, several
 from agent.sources.node_configuration.kinds.references import REFERENCE, references
 from agent.sources.node_configuration.kinds.values import BASE64, content, name_form, seconds_form
 from agent.sources.report import Place
@@ -12,7 +11,7 @@ from agent.spec import Command, Shell
 
 _SHELLS = {"cmd": Shell.CMD, "powershell": Shell.POWERSHELL}
 
-_COMMAND = Table(
+_COMMAND = Fields(
     {
         "name": name_form("For a person, and no other command's."),
         "text": Text("The script, in UTF-8."),
@@ -28,7 +27,7 @@ _COMMAND = Table(
 )
 
 
-def _command(checking: Checking, given: Fields, place: Place) -> Command:
+def _command(checking: Checking, given: Given, place: Place) -> Command:
     return Command(
         text(given["name"]),
         content(checking, given, place),
@@ -39,4 +38,4 @@ def _command(checking: Checking, given: Fields, place: Place) -> Command:
     )
 
 
-KIND = Several(ListOf(_COMMAND, "Somebody's own commands.", most=200), _command)
+KIND = several(ListOf(_COMMAND, "Somebody's own commands.", most=200), _command)

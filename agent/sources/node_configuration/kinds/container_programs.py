@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from agent.documents import Value
-from agent.sources.forms import Checking, ListOf, Text, items, mapping, text, texts
-from agent.sources.forms import Fields as Table
+from agent.sources.forms import Checking, Fields, ListOf, Text, items, mapping, text, texts
+from agent.sources.node_configuration.kinds.kind import Kind
 from agent.sources.node_configuration.kinds.values import name_form
 from agent.sources.report import Place
 from agent.spec import Want
 from agent.spec.container_program import ContainerProgram
 from agent.spec.foreign_endpoint import ForeignEndpoint
 
-_MADE = Table(
+_MADE = Fields(
     {
         "network": name_form("Its name, as cbr0 or flannel.4096."),
         "hostEndpoint": name_form(
@@ -24,7 +23,7 @@ _MADE = Table(
     },
     needed=("network",),
 )
-_PROGRAM = Table(
+_PROGRAM = Fields(
     {
         "name": Text(
             "Of its file. Only what runs in a container of containerd's is ever ended.",
@@ -46,30 +45,27 @@ _PROGRAM = Table(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _ContainerPrograms:
-    form: ListOf
-
-    def wanted(self, checking: Checking, value: Value, place: Place) -> Iterator[tuple[Want, Place]]:
-        for number, given in enumerate(map(mapping, items(value))):
-            here, name = (*place, number), text(given["name"])
-            made = [mapping(each) for each in items(given.get("makes"))]
-            makes, needs = tuple(text(each["network"]) for each in made), texts(given.get("needs"))
-            if both := sorted(set(makes).intersection(needs)):
-                checking.wrong((*here, "needs"), f"it makes {', '.join(both)} itself")
-            yield ContainerProgram(name, makes, tuple(needs)), here
-            for index, each in enumerate(made):
-                if "hostEndpoint" in each:
-                    there = (*here, "makes", index, "hostEndpoint")
-                    yield ForeignEndpoint(text(each["hostEndpoint"]), name), there
+def _container_programs(checking: Checking, value: Value, place: Place) -> Iterator[tuple[Want, Place]]:
+    for number, given in enumerate(map(mapping, items(value))):
+        here, name = (*place, number), text(given["name"])
+        made = [mapping(each) for each in items(given.get("makes"))]
+        makes, needs = tuple(text(each["network"]) for each in made), texts(given.get("needs"))
+        if both := sorted(set(makes).intersection(needs)):
+            checking.wrong((*here, "needs"), f"it makes {', '.join(both)} itself")
+        yield ContainerProgram(name, makes, tuple(needs)), here
+        for index, each in enumerate(made):
+            if "hostEndpoint" in each:
+                there = (*here, "makes", index, "hostEndpoint")
+                yield ForeignEndpoint(text(each["hostEndpoint"]), name), there
 
 
-KIND = _ContainerPrograms(
+KIND = Kind(
     ListOf(
         _PROGRAM,
         "Programs in HostProcess containers, as DaemonSets bring kube-proxy and Flannel, that tell HNS what"
         " it forgets. When it has started anew the resident service ends their processes, so that the kubelet"
         " starts their containers anew.",
         most=20,
-    )
+    ),
+    _container_programs,
 )

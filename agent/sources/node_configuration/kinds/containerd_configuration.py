@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import PureWindowsPath
 
 from agent.documents import Value
-from agent.sources.forms import Checking, Flag, Number, Text, mapping, number, text
-from agent.sources.forms import Fields as Table
-from agent.sources.node_configuration.kinds.kind import Fields, Single
+from agent.sources.forms import Checking, Fields, Flag, Number, Text, mapping, number, text
+from agent.sources.node_configuration.kinds.kind import Given, single
 from agent.sources.node_configuration.kinds.values import own_path, path_form
 from agent.sources.report import Place
 from agent.spec.containerd_configuration import ContainerdConfiguration
@@ -15,7 +14,7 @@ from agent.spec.containerd_configuration import ContainerdConfiguration
 _PATH = r"C:\Program Files\containerd\config.toml"
 _PIPE = "npipe:////./pipe/"
 
-_FORM = Table(
+_FORM = Fields(
     {
         "path": path_form(f"Where it is; {_PATH} where nothing is said."),
         "version": Number(
@@ -73,8 +72,8 @@ def _configuration(checking: Checking, value: Value, place: Place) -> list[Conta
     return [made]
 
 
-def _folder(given: Fields, name: str) -> str:
+def _folder(given: Given, name: str) -> str:
     return str(PureWindowsPath(text(given[name]))) if name in given else ""
 
 
-KIND = Single(_FORM, _configuration)
+KIND = single(_FORM, _configuration)

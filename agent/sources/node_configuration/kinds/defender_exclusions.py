@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from pathlib import PureWindowsPath
 
-from agent.sources.forms import Checking, ListOf, text
-from agent.sources.forms import Fields as Table
-from agent.sources.node_configuration.kinds.kind import Fields, Several
+from agent.sources.forms import Checking, Fields, ListOf, text
+from agent.sources.node_configuration.kinds.kind import Given, several
 from agent.sources.node_configuration.kinds.values import path_form
 from agent.sources.report import Place
 from agent.spec.defender_exclusion import DefenderExclusion
 
 _WHAT = ("path", "process")
 
-_EXCLUSION = Table(
+_EXCLUSION = Fields(
     {
         "path": path_form("A file, or a folder and all below it."),
         "process": path_form("A program: no file that it opens is looked at."),
@@ -22,7 +21,7 @@ _EXCLUSION = Table(
 )
 
 
-def _exclusion(checking: Checking, given: Fields, place: Place) -> DefenderExclusion:
+def _exclusion(checking: Checking, given: Given, place: Place) -> DefenderExclusion:
     what = next(each for each in _WHAT if each in given)
     path = str(PureWindowsPath(text(given[what])))
     if PureWindowsPath(path).parent == PureWindowsPath(path):
@@ -30,7 +29,7 @@ def _exclusion(checking: Checking, given: Fields, place: Place) -> DefenderExclu
     return DefenderExclusion(what, path)
 
 
-KIND = Several(
+KIND = several(
     ListOf(
         _EXCLUSION,
         "What Microsoft Defender does not look at, on machines that have it. A security decision: who can put"

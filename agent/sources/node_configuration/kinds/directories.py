@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from agent.sources.forms import Checking, Flag, ListOf
-from agent.sources.forms import Fields as Table
-from agent.sources.node_configuration.kinds.kind import Fields, Several
+from agent.sources.forms import Checking, Fields, Flag, ListOf
+from agent.sources.node_configuration.kinds.kind import Given, several
 from agent.sources.node_configuration.kinds.values import PROTECTION, own_path, path_form, protection
 from agent.sources.report import Place
 from agent.spec import Directory
 
-_DIRECTORY = Table(
+_DIRECTORY = Fields(
     {
         "path": path_form("Where it is. Folders on the way are made."),
         "protection": PROTECTION,
@@ -20,7 +19,7 @@ _DIRECTORY = Table(
 )
 
 
-def _directory(checking: Checking, given: Fields, place: Place) -> Directory:
+def _directory(checking: Checking, given: Given, place: Place) -> Directory:
     return Directory(
         own_path(checking, given, place),
         protection(given),
@@ -29,4 +28,4 @@ def _directory(checking: Checking, given: Fields, place: Place) -> Directory:
     )
 
 
-KIND = Several(ListOf(_DIRECTORY, "Folders."), _directory)
+KIND = several(ListOf(_DIRECTORY, "Folders."), _directory)

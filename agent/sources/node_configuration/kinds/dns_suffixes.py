@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from agent.documents import Value
 from agent.sources.forms import Checking, ListOf, Text, texts
-from agent.sources.node_configuration.kinds.kind import Single
+from agent.sources.node_configuration.kinds.kind import single
 from agent.sources.report import Place
 from agent.spec.dns_suffixes import DnsSuffixes
 
@@ -28,7 +28,7 @@ def _dns_suffixes(checking: Checking, value: Value, place: Place) -> Iterator[Dn
     yield DnsSuffixes(suffixes)
 
 
-KIND = Single(
+KIND = single(
     ListOf(_SUFFIX, "The machine's whole list of DNS suffixes, in the order of trial.", least=1, most=32),
     _dns_suffixes,
 )

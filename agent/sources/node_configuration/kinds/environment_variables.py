@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from agent.sources.forms import Checking, Flag, ListOf, text
-from agent.sources.forms import Fields as Table
-from agent.sources.node_configuration.kinds.kind import Fields, Several
+from agent.sources.forms import Checking, Fields, Flag, ListOf, text
+from agent.sources.node_configuration.kinds.kind import Given, several
 from agent.sources.node_configuration.kinds.values import VALUE, VARIABLE
 from agent.sources.report import Place
 from agent.spec import EnvironmentVariable
 
 _PATH = "path"
-_VARIABLE = Table(
+_VARIABLE = Fields(
     {
         "name": VARIABLE,
         "value": VALUE,
@@ -22,11 +21,11 @@ _VARIABLE = Table(
 )
 
 
-def _variable(checking: Checking, given: Fields, place: Place) -> EnvironmentVariable:
+def _variable(checking: Checking, given: Given, place: Place) -> EnvironmentVariable:
     if text(given["name"]).lower() == _PATH:
         checking.wrong((*place, "name"), "all that others have in it would go; pathEntries adds to it")
     value = text(given["value"]) if "value" in given else None
     return EnvironmentVariable(text(given["name"]), value, given.get("secret") is True)
 
 
-KIND = Several(ListOf(_VARIABLE, "Of the machine, as every program that starts later gets them."), _variable)
+KIND = several(ListOf(_VARIABLE, "Of the machine, as every program that starts later gets them."), _variable)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import PureWindowsPath
 
-from agent.sources.forms import Checking, ListOf, Text, text
-from agent.sources.forms import Fields as Table
-from agent.sources.node_configuration.kinds.kind import Fields, Several
+from agent.sources.forms import Checking, Fields, ListOf, Text, text
+from agent.sources.node_configuration.kinds.kind import Given, several
 from agent.sources.node_configuration.kinds.values import path_form
 from agent.sources.report import Place
 from agent.spec import EventSource
 
-_EVENT_SOURCE = Table(
+_EVENT_SOURCE = Fields(
     {
         "name": Text(
             "Under which programs write to the Application log.",
@@ -25,10 +24,10 @@ _EVENT_SOURCE = Table(
 )
 
 
-def _event_source(checking: Checking, given: Fields, place: Place) -> EventSource:  # noqa: ARG001 - nothing of it can be wrong
+def _event_source(checking: Checking, given: Given, place: Place) -> EventSource:  # noqa: ARG001 - nothing of it can be wrong
     return EventSource(text(given["name"]), PureWindowsPath(text(given["messageFile"])))
 
 
-KIND = Several(
+KIND = several(
     ListOf(_EVENT_SOURCE, "Names under which programs write to Windows' event log.", most=100), _event_source
 )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from agent.sources import urls
-from agent.sources.forms import Checking, Flag, ListOf, Text, mapping, text
-from agent.sources.forms import Fields as Table
-from agent.sources.node_configuration.kinds.kind import Fields, Several
+from agent.sources.forms import Checking, Fields, Flag, ListOf, Text, mapping, text
+from agent.sources.node_configuration.kinds.kind import Given, several
 from agent.sources.node_configuration.kinds.values import (
     BASE64,
     MAX_SIZE,
@@ -21,7 +20,7 @@ from agent.sources.node_configuration.model import RemoteFile, Source
 from agent.sources.report import Place
 from agent.spec import File
 
-_SOURCE = Table(
+_SOURCE = Fields(
     {
         "url": Text(
             "From where.",
@@ -37,7 +36,7 @@ _SOURCE = Table(
     "Its content is downloaded, and checked.",
     needed=("url", "sha256"),
 )
-_FILE = Table(
+_FILE = Fields(
     {
         "path": path_form("Where it is. Folders on the way are made."),
         "text": Text("Its content, in UTF-8."),
@@ -54,7 +53,7 @@ _FILE = Table(
 )
 
 
-def _file(checking: Checking, given: Fields, place: Place) -> File | RemoteFile:
+def _file(checking: Checking, given: Given, place: Place) -> File | RemoteFile:
     own = own_path(checking, given, place)
     until = path(given, "until")
     if "source" in given:
@@ -64,11 +63,11 @@ def _file(checking: Checking, given: Fields, place: Place) -> File | RemoteFile:
     return File(own, inline, protection(given), until)
 
 
-def _source(checking: Checking, given: Fields, place: Place) -> Source:
+def _source(checking: Checking, given: Given, place: Place) -> Source:
     url = text(given["url"])
     if urls.parse(url) is None:
         checking.wrong((*place, "url"), "it is no URL")
     return Source(url, text(given["sha256"]).lower(), size_limit(given))
 
 
-KIND = Several(ListOf(_FILE, "Files."), _file)
+KIND = several(ListOf(_FILE, "Files."), _file)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 
-from agent.sources.forms import Checking, Flag, ListOf, Text, text, texts
-from agent.sources.forms import Fields as Table
-from agent.sources.node_configuration.kinds.kind import Fields, Several
+from agent.sources.forms import Checking, Fields, Flag, ListOf, Text, text, texts
+from agent.sources.node_configuration.kinds.kind import Given, several
 from agent.sources.node_configuration.kinds.values import path_form, service_name_form
 from agent.sources.report import Place
 from agent.spec.firewall_rule import FirewallRule
@@ -19,7 +18,7 @@ _PORTS = Text(
     expected="a port from 1 to 65535, or a range such as 30000-32767,", pattern=f"{_PORT}(-{_PORT})?"
 )
 
-_RULE = Table(
+_RULE = Fields(
     {
         "name": Text(
             "By which Windows lists it, in a group called wmcb. If there is one of that name that is not"
@@ -65,7 +64,7 @@ _RULE = Table(
 )
 
 
-def _rule(checking: Checking, given: Fields, place: Place) -> FirewallRule:
+def _rule(checking: Checking, given: Given, place: Place) -> FirewallRule:
     protocol = text(given.get("protocol")) or "any"
     protocol = _NUMBERS.get(protocol, protocol)
     for field in ("localPorts", "remotePorts"):
@@ -106,4 +105,4 @@ def _is_address(said: str) -> bool:
     return ends[0].version == ends[1].version and int(ends[0]) <= int(ends[1])
 
 
-KIND = Several(ListOf(_RULE, "What Windows' firewall lets through, or does not.", most=200), _rule)
+KIND = several(ListOf(_RULE, "What Windows' firewall lets through, or does not.", most=200), _rule)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from agent.documents import Value
 from agent.sources.forms import Checking, Text, items, mapping, text
-from agent.sources.node_configuration.kinds.kind import Single
+from agent.sources.node_configuration.kinds.kind import single
 from agent.sources.report import Place
 from agent.spec import HostName
 
@@ -19,7 +19,7 @@ def _host_name(checking: Checking, given: Value, place: Place) -> Iterator[HostN
     yield HostName(name)
 
 
-KIND = Single(
+KIND = single(
     Text(
         "The machine's DNS host name. It takes a restart, and services and commands wait for it. Said in a"
         " ConfigMap, it is for one node, named by nodes.names.",

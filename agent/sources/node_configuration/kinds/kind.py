@@ -4,59 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 from agent.documents import Value
-from agent.sources.forms import Checking, Form, ListOf, items, mapping, texts
+from agent.sources.forms import Checking, Form, ListOf, items, mapping
 from agent.sources.node_configuration.model import RemoteFile
 from agent.sources.report import Place
 from agent.spec import Want
 
-Fields = dict[str, Value]
+Given = dict[str, Value]
 Wanted = Want | RemoteFile
 
 
-class Kind(Protocol):
-    @property
-    def form(self) -> Form: ...
-
-    def wanted(self, checking: Checking, value: Value, place: Place) -> Iterator[tuple[Wanted, Place]]:
-        """Of a value that has its form; what else is wrong goes into `checking`. With its place each."""
-
-
 @dataclass(frozen=True, slots=True)
-class Several:
+class Kind:
+    form: Form
+    wanted: Callable[[Checking, Value, Place], Iterator[tuple[Wanted, Place]]]
+    """Of a value that has its form; what else is wrong goes into the checking. With its place each."""
+
+
+def several(form: ListOf, of_one: Callable[[Checking, Given, Place], Wanted]) -> Kind:
     """A list, each item of which is a resource."""
 
-    form: ListOf
-    of_one: Callable[[Checking, Fields, Place], Wanted]
-
-    def wanted(self, checking: Checking, value: Value, place: Place) -> Iterator[tuple[Wanted, Place]]:
+    def wanted(checking: Checking, value: Value, place: Place) -> Iterator[tuple[Wanted, Place]]:
         for number, item in enumerate(items(value)):
             here = (*place, number)
-            yield self.of_one(checking, mapping(item), here), here
+            yield of_one(checking, mapping(item), here), here
+
+    return Kind(form, wanted)
 
 
-@dataclass(frozen=True, slots=True)
-class SeveralTexts:
-    """A list of texts, each of which is a resource."""
-
-    form: ListOf
-    of_one: Callable[[Checking, str, Place], Wanted]
-
-    def wanted(self, checking: Checking, value: Value, place: Place) -> Iterator[tuple[Wanted, Place]]:
-        for number, item in enumerate(texts(value)):
-            here = (*place, number)
-            yield self.of_one(checking, item, here), here
-
-
-@dataclass(frozen=True, slots=True)
-class Single:
+def single(form: Form, of_it: Callable[[Checking, Value, Place], Iterable[Wanted]]) -> Kind:
     """A value that is there once in a document."""
 
-    form: Form
-    of_it: Callable[[Checking, Value, Place], Iterable[Wanted]]
+    def wanted(checking: Checking, value: Value, place: Place) -> Iterator[tuple[Wanted, Place]]:
+        for each in of_it(checking, value, place):
+            yield each, place
 
-    def wanted(self, checking: Checking, value: Value, place: Place) -> Iterator[tuple[Wanted, Place]]:
-        for wanted in self.of_it(checking, value, place):
-            yield wanted, place
+    return Kind(form, wanted)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 
 from agent.documents import Value
-from agent.sources.forms import Checking, Flag, ListOf, Number, Text, items, mapping, text
-from agent.sources.forms import Fields as Table
-from agent.sources.node_configuration.kinds.kind import Fields
+from agent.sources.forms import Checking, Fields, Flag, ListOf, Number, Text, items, mapping, text
+from agent.sources.node_configuration.kinds.kind import Given, Kind
 from agent.sources.node_configuration.kinds.values import address_form, name_form, prefix_form
 from agent.sources.report import Place
 from agent.spec import Key, Want
@@ -18,16 +16,11 @@ from agent.spec.hns_endpoint import HnsEndpoint
 from agent.spec.hns_network import HnsNetwork, NetworkPolicy, NetworkType, Subnet
 from agent.spec.ip_forwarding import IpForwarding
 
-_TYPES = {
-    "l2bridge": NetworkType.L2BRIDGE,
-    "overlay": NetworkType.OVERLAY,
-    "nat": NetworkType.NAT,
-    "transparent": NetworkType.TRANSPARENT,
-}
+_TYPES = {each.name.lower(): each for each in NetworkType}
 _WITH_SUBNETS = (NetworkType.L2BRIDGE, NetworkType.OVERLAY)
 _LEAST_VSID, _MOST_VSID = 4096, (1 << 24) - 1
 
-_SUBNET = Table(
+_SUBNET = Fields(
     {
         "prefix": prefix_form("Its addresses."),
         "gateway": address_form("One of them, that leads everywhere else."),
@@ -35,14 +28,14 @@ _SUBNET = Table(
     },
     needed=("prefix",),
 )
-_POLICY = Table(
+_POLICY = Fields(
     {
         "type": Text("As HNS names it: VxlanPort.", "a name", pattern="[A-Za-z0-9]+", most=100),
         "settings": Text("A JSON object, in quotes: '{\"Port\": 4789}'.", "a JSON object", most=10_000),
     },
     needed=("type", "settings"),
 )
-_HOST_ENDPOINT = Table(
+_HOST_ENDPOINT = Fields(
     {
         "name": name_form("The network's own with _ep behind it, where nothing is said."),
         "address": address_form("One of the network's addresses."),
@@ -60,7 +53,7 @@ _HOST_ENDPOINT = Table(
     "This machine's own place in it: an address on an adapter that Windows makes.",
     needed=("address",),
 )
-_NETWORK = Table(
+_NETWORK = Fields(
     {
         "name": name_form("By which CNI plugins and kube-proxy find it."),
         "type": Text("What kind of network it is.", one_of=tuple(_TYPES)),
@@ -74,26 +67,22 @@ _NETWORK = Table(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Networks:
-    form: ListOf
-
-    def wanted(self, checking: Checking, value: Value, place: Place) -> Iterator[tuple[Want, Place]]:
-        cards: set[Key] = set()
-        for number, item in enumerate(items(value)):
-            here, given = (*place, number), mapping(item)
-            network = _network(checking, given, here)
-            yield network, here
-            if "hostEndpoint" in given:
-                there = (*here, "hostEndpoint")
-                for want in _here(checking, mapping(given["hostEndpoint"]), network, there):
-                    if want.key not in cards:
-                        yield want, there
-                    if isinstance(want, IpForwarding):
-                        cards.add(want.key)  # two networks may be on one
+def _networks(checking: Checking, value: Value, place: Place) -> Iterator[tuple[Want, Place]]:
+    cards: set[Key] = set()
+    for number, item in enumerate(items(value)):
+        here, given = (*place, number), mapping(item)
+        network = _network(checking, given, here)
+        yield network, here
+        if "hostEndpoint" in given:
+            there = (*here, "hostEndpoint")
+            for want in _here(checking, mapping(given["hostEndpoint"]), network, there):
+                if want.key not in cards:
+                    yield want, there
+                if isinstance(want, IpForwarding):
+                    cards.add(want.key)  # two networks may be on one
 
 
-def _network(checking: Checking, given: Fields, place: Place) -> HnsNetwork:
+def _network(checking: Checking, given: Given, place: Place) -> HnsNetwork:
     kind = _TYPES[text(given["type"])]
     subnets = [
         _subnet(checking, mapping(each), kind, (*place, "subnets", number))
@@ -113,7 +102,7 @@ def _network(checking: Checking, given: Fields, place: Place) -> HnsNetwork:
     )
 
 
-def _subnet(checking: Checking, given: Fields, kind: NetworkType, place: Place) -> Subnet:
+def _subnet(checking: Checking, given: Given, kind: NetworkType, place: Place) -> Subnet:
     prefix = _prefix(checking, text(given["prefix"]), (*place, "prefix"))
     gateway = text(given["gateway"]) if "gateway" in given else None
     if gateway is not None and not _is_host_of(prefix, gateway):
@@ -153,7 +142,7 @@ def _policies(checking: Checking, given: Sequence[Value], place: Place) -> Itera
         yield NetworkPolicy(text(each["type"]), canonical)
 
 
-def _here(checking: Checking, given: Fields, network: HnsNetwork, place: Place) -> Iterator[Want]:
+def _here(checking: Checking, given: Given, network: HnsNetwork, place: Place) -> Iterator[Want]:
     endpoint = _endpoint(checking, given, network, place)
     yield endpoint
     if given.get("forwarding"):
@@ -166,7 +155,7 @@ def _here(checking: Checking, given: Fields, network: HnsNetwork, place: Place) 
         yield IpForwarding(endpoint.address, endpoint.key)
 
 
-def _endpoint(checking: Checking, given: Fields, network: HnsNetwork, place: Place) -> HnsEndpoint:
+def _endpoint(checking: Checking, given: Given, network: HnsNetwork, place: Place) -> HnsEndpoint:
     address = text(given["address"])
     homes = [each for each in network.subnets if _is_host_of(IPv4Network(each.prefix), address)]
     if not homes:
@@ -182,4 +171,4 @@ def _endpoint(checking: Checking, given: Fields, network: HnsNetwork, place: Pla
     )
 
 
-KIND = _Networks(ListOf(_NETWORK, "Container networks of Windows' Host Networking Service.", most=50))
+KIND = Kind(ListOf(_NETWORK, "Container networks of Windows' Host Networking Service.", most=50), _networks)

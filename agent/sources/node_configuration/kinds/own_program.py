@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from agent.sources.forms import Checking, number, text
-from agent.sources.forms import Fields as Table
+from agent.sources.forms import Checking, Fields, number, text
 from agent.sources.node_configuration.kinds.artifacts import SHA256, SIGNER, SOURCE, signer, source
-from agent.sources.node_configuration.kinds.kind import Fields
+from agent.sources.node_configuration.kinds.kind import Given
 from agent.sources.node_configuration.kinds.values import seconds_form
 from agent.sources.node_configuration.model import Origin, OwnProgram
 from agent.sources.report import Place
@@ -13,7 +12,7 @@ from agent.sources.report import Place
 _HOUR = 3600
 _WITHIN_SECONDS = 300.0
 
-FORM = Table(
+FORM = Fields(
     {
         "source": SOURCE,
         "sha256": SHA256,
@@ -31,7 +30,7 @@ FORM = Table(
 )
 
 
-def own_program(checking: Checking, given: Fields, place: Place, origin: Origin) -> OwnProgram:
+def own_program(checking: Checking, given: Given, place: Place, origin: Origin) -> OwnProgram:
     return OwnProgram(
         source(checking, given, place),
         text(given["sha256"]).lower(),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import PureWindowsPath
 
-from agent.sources.forms import Checking, ListOf, Text
-from agent.sources.node_configuration.kinds.kind import SeveralTexts
+from agent.documents import Value
+from agent.sources.forms import Checking, ListOf, Text, texts
+from agent.sources.node_configuration.kinds.kind import Kind, Wanted
 from agent.sources.report import Place
 from agent.spec.path_entry import PathEntry
 
@@ -17,10 +19,11 @@ _FOLDER = Text(
 )
 
 
-def _path_entry(checking: Checking, given: str, place: Place) -> PathEntry:  # noqa: ARG001 - nothing of it can be wrong
-    return PathEntry(PureWindowsPath(given))
+def _path_entries(checking: Checking, value: Value, place: Place) -> Iterator[tuple[Wanted, Place]]:  # noqa: ARG001 - nothing of it can be wrong
+    for number, folder in enumerate(texts(value)):
+        yield PathEntry(PureWindowsPath(folder)), (*place, number)
 
 
-KIND = SeveralTexts(
-    ListOf(_FOLDER, "Entries of the machine's Path, behind those of others.", most=100), _path_entry
+KIND = Kind(
+    ListOf(_FOLDER, "Entries of the machine's Path, behind those of others.", most=100), _path_entries
 )

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from ipaddress import IPv4Network
 
 from agent.documents import Value
-from agent.sources.forms import Checking, ListOf, Text, mapping, texts
-from agent.sources.forms import Fields as Table
+from agent.sources.forms import Checking, Fields, ListOf, Text, mapping, texts
 from agent.sources.node_configuration.kinds import cni_configurations
-from agent.sources.node_configuration.kinds.kind import Fields, Single, Wanted
+from agent.sources.node_configuration.kinds.kind import Given, Wanted, single
 from agent.sources.node_configuration.kinds.values import name_form, prefix_form
 from agent.sources.report import Place
 from agent.spec.pod_network import POD_NETWORK
@@ -18,7 +17,7 @@ from agent.spec.registry_value import RegistryType, RegistryValue, place_of
 
 BRIDGE, TRANSPARENT = "l2bridge", "transparent"
 
-_POD_NETWORK = Table(
+_POD_NETWORK = Fields(
     {
         "name": name_form(
             "Of the HNS network that is made of the podCIDR of the machine's own Node, as cbr0."
@@ -63,7 +62,7 @@ def _wanted(checking: Checking, value: Value, place: Place) -> Iterator[Wanted]:
     yield RegistryValue(*place_of(POD_NETWORK.name), RegistryType.STRING, settings)
 
 
-def _check_transparent(checking: Checking, given: Fields, place: Place) -> None:
+def _check_transparent(checking: Checking, given: Given, place: Place) -> None:
     if "adapter" not in given:
         checking.wrong((*place, "adapter"), "it is missing; a transparent network has a card of its own")
     if "cniConfiguration" in given:
@@ -71,4 +70,4 @@ def _check_transparent(checking: Checking, given: Fields, place: Place) -> None:
         checking.wrong((*place, "cniConfiguration"), message)
 
 
-KIND = Single(_POD_NETWORK, _wanted)
+KIND = single(_POD_NETWORK, _wanted)

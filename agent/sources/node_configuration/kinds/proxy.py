@@ -6,9 +6,8 @@ import ipaddress
 from collections.abc import Iterable, Iterator
 
 from agent.documents import Value
-from agent.sources.forms import Checking, ListOf, Text, mapping, text, texts
-from agent.sources.forms import Fields as Table
-from agent.sources.node_configuration.kinds.kind import Fields, Single, Wanted
+from agent.sources.forms import Checking, Fields, ListOf, Text, mapping, text, texts
+from agent.sources.node_configuration.kinds.kind import Given, Wanted, single
 from agent.sources.report import Place
 from agent.spec import EnvironmentVariable
 from agent.spec.proxy import Proxy
@@ -30,7 +29,7 @@ def _networks(about: str) -> ListOf:
     return ListOf(network, about, most=100)
 
 
-_CLUSTER = Table(
+_CLUSTER = Fields(
     {
         "podNetworks": _networks("Of its pods."),
         "serviceNetworks": _networks("Of its services."),
@@ -47,7 +46,7 @@ _CLUSTER = Table(
     },
     "A cluster: nothing of it is reached by the proxy, nor the machine itself.",
 )
-_PROXY = Table(
+_PROXY = Fields(
     {
         "http": _url("By which http URLs are reached. A user and password in it are never shown."),
         "https": _url("By which https URLs are reached; the one of http where nothing is said."),
@@ -88,7 +87,7 @@ def _proxy(checking: Checking, value: Value, place: Place) -> Iterator[Wanted]:
     yield Proxy(_server(by_scheme), ";".join(_as_winhttp_has_it(without)), variables)
 
 
-def _reached_without(given: Fields) -> Iterator[str]:
+def _reached_without(given: Given) -> Iterator[str]:
     if "cluster" in given:
         cluster = mapping(given["cluster"])
         yield from _LOCAL
@@ -137,4 +136,4 @@ def _network(given: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None
         return None
 
 
-KIND = Single(_PROXY, _proxy)
+KIND = single(_PROXY, _proxy)

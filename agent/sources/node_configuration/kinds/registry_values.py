@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from agent.sources.forms import Checking, Flag, ListOf, Number, Text, text, texts
-from agent.sources.forms import Fields as Table
-from agent.sources.node_configuration.kinds.kind import Fields, Several
+from agent.sources.forms import Checking, Fields, Flag, ListOf, Number, Text, text, texts
+from agent.sources.node_configuration.kinds.kind import Given, several
 from agent.sources.report import Place
 from agent.spec.registry_value import RegistryType, RegistryValue
 
@@ -25,14 +24,10 @@ _OTHERWISE = {
 """Who looks after what is there."""
 
 _TYPES = {
-    "string": RegistryType.STRING,
-    "expandable": RegistryType.EXPANDABLE,
-    "strings": RegistryType.STRINGS,
-    "dword": RegistryType.NUMBER,
-    "qword": RegistryType.LONG_NUMBER,
-    "binary": RegistryType.BINARY,
-}
-_REGISTRY_VALUE = Table(
+    "string": RegistryType.STRING, "expandable": RegistryType.EXPANDABLE, "strings": RegistryType.STRINGS,
+    "dword": RegistryType.NUMBER, "qword": RegistryType.LONG_NUMBER, "binary": RegistryType.BINARY,
+}  # fmt: skip
+_REGISTRY_VALUE = Fields(
     {
         "key": Text(
             "Where it lies. Keys on the way are made.",
@@ -68,7 +63,7 @@ _REGISTRY_VALUE = Table(
 )  # fmt: skip
 
 
-def _registry_value(checking: Checking, given: Fields, place: Place) -> RegistryValue:
+def _registry_value(checking: Checking, given: Given, place: Place) -> RegistryValue:
     _, _, path = text(given["key"]).partition("\\")
     # The one that Windows runs by has a number of its own, too.
     meant = _NUMBERED.sub(lambda _: _CONTROL, path.lower())
@@ -82,7 +77,7 @@ def _registry_value(checking: Checking, given: Fields, place: Place) -> Registry
     return RegistryValue(path, name, _TYPES[field], _data(given, field), secret)
 
 
-def _data(given: Fields, field: str) -> str | int | bytes | tuple[str, ...]:
+def _data(given: Given, field: str) -> str | int | bytes | tuple[str, ...]:
     value = given[field]
     if field == "strings":
         return texts(value)
@@ -91,4 +86,4 @@ def _data(given: Fields, field: str) -> str | int | bytes | tuple[str, ...]:
     return int(value) if isinstance(value, int | float) else text(value)
 
 
-KIND = Several(ListOf(_REGISTRY_VALUE, "Values of the registry, below HKEY_LOCAL_MACHINE."), _registry_value)
+KIND = several(ListOf(_REGISTRY_VALUE, "Values of the registry, below HKEY_LOCAL_MACHINE."), _registry_value)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from ipaddress import IPv4Address, IPv4Network
 
-from agent.sources.forms import Checking, Flag, ListOf, Number, text
-from agent.sources.forms import Fields as Table
-from agent.sources.node_configuration.kinds.kind import Fields, Several
+from agent.sources.forms import Checking, Fields, Flag, ListOf, Number, text
+from agent.sources.node_configuration.kinds.kind import Given, several
 from agent.sources.node_configuration.kinds.values import address_form, prefix_form
 from agent.sources.report import Place
 from agent.spec.route import Route
 
-_ROUTE = Table(
+_ROUTE = Fields(
     {
         "destination": prefix_form("Where it leads to: the addresses of another node's pods, say."),
         "gateway": address_form("Over whom: that node's address."),
@@ -25,7 +24,7 @@ _ROUTE = Table(
 )
 
 
-def _route(checking: Checking, given: Fields, place: Place) -> Route:
+def _route(checking: Checking, given: Given, place: Place) -> Route:
     destination, gateway = text(given["destination"]), text(given["gateway"])
     prefix = IPv4Network(destination, strict=False)
     if str(prefix) != destination:
@@ -42,4 +41,4 @@ def _route(checking: Checking, given: Fields, place: Place) -> Route:
     )
 
 
-KIND = Several(ListOf(_ROUTE, "Routes to other networks, IPv4.", most=5_000), _route)
+KIND = several(ListOf(_ROUTE, "Routes to other networks, IPv4.", most=5_000), _route)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import PureWindowsPath
 
 from agent import log_runner
 from agent.documents import Value
 from agent.sources.forms import (
     Checking,
+    Fields,
     Flag,
     ListOf,
     MapOf,
@@ -22,8 +22,7 @@ from agent.sources.forms import (
     text,
     texts,
 )
-from agent.sources.forms import Fields as Table
-from agent.sources.node_configuration.kinds.kind import Fields
+from agent.sources.node_configuration.kinds.kind import Given, Kind
 from agent.sources.node_configuration.kinds.references import REFERENCE, references
 from agent.sources.node_configuration.kinds.values import (
     ANY_TEXT,
@@ -45,14 +44,9 @@ _VARIABLE_OF_WINDOWS = re.compile("%[^%=]+%")
 _ARGUMENTS_BEHIND = re.compile(r"\.exe\s", re.IGNORECASE)
 _OWN_SERVICE = "wmcb"
 _MEGABYTE = 1_000_000
-_START_TYPES = {
-    "automatic": StartType.AUTOMATIC,
-    "delayed": StartType.DELAYED,
-    "manual": StartType.MANUAL,
-    "disabled": StartType.DISABLED,
-}
+_START_TYPES = {each.name.lower(): each for each in StartType}
 
-_SERVICE = Table(
+_SERVICE = Fields(
     {
         "name": service_name_form("By which Windows knows it."),
         "program": path_form("What is run."),
@@ -62,7 +56,7 @@ _SERVICE = Table(
         "start": Text("When Windows starts it.", one_of=tuple(_START_TYPES)),
         "dependencies": ListOf(service_name_form(""), "Services that Windows has to start first.", most=50),
         "environment": MapOf(ANY_TEXT, "Its own variables, beside the machine's.", key=VARIABLE, most=500),
-        "restart": Table(
+        "restart": Fields(
             {
                 "afterSeconds": ListOf(
                     seconds_form(""),
@@ -81,7 +75,7 @@ _SERVICE = Table(
         "running": Flag("Whether it is to run; true where nothing is said."),
         "startWithinSeconds": seconds_form("A start that takes longer has failed.", least=1),
         "stopWithinSeconds": seconds_form("A stop that takes longer is forced.", least=1),
-        "health": Table(
+        "health": Fields(
             {
                 "port": Number("On loopback.", least=1, most=65_535),
                 "path": Text(
@@ -99,7 +93,7 @@ _SERVICE = Table(
             "A file that its program writes when it has got what it needs; without it, it is not well."
         ),
         "log": path_form("What it writes; its last lines are told when it does not start."),
-        "output": Table(
+        "output": Fields(
             {
                 "path": path_form("The file, in a folder that is there."),
                 "largestMegabytes": Number("So large it is left, and another begun.", least=1, most=10_000),
@@ -135,7 +129,7 @@ _SERVICE = Table(
 )
 
 
-def _service(checking: Checking, given: Fields, place: Place) -> Service:
+def _service(checking: Checking, given: Given, place: Place) -> Service:
     start = _START_TYPES[text(given.get("start")) or "automatic"]
     running = given.get("running") is not False
     if running and start is StartType.DISABLED:
@@ -175,7 +169,7 @@ def _service(checking: Checking, given: Fields, place: Place) -> Service:
 
 
 def _written(
-    given: Fields, program: PureWindowsPath, arguments: tuple[str, ...]
+    given: Given, program: PureWindowsPath, arguments: tuple[str, ...]
 ) -> tuple[PureWindowsPath, tuple[str, ...]]:
     """The log, and what the runner is given."""
     output = mapping(given["output"])
@@ -190,7 +184,7 @@ def _written(
     return log, (*as_service, *options, "--", str(program), *arguments)
 
 
-def _check_output(checking: Checking, given: Fields, place: Place) -> None:
+def _check_output(checking: Checking, given: Given, place: Place) -> None:
     if "output" in given and "log" in given:
         checking.wrong((*place, "log"), "output says it already; leave one of the two out")
     if "console" in given and "output" not in given:
@@ -199,7 +193,7 @@ def _check_output(checking: Checking, given: Fields, place: Place) -> None:
         own_path(checking, mapping(given["output"]), (*place, "output"))
 
 
-def _check_command(checking: Checking, given: Fields, place: Place) -> None:
+def _check_command(checking: Checking, given: Given, place: Place) -> None:
     program = text(given["program"])
     words: dict[Place, str] = {("program",): program}
     words |= {("arguments", at): word for at, word in enumerate(texts(given.get("arguments")))}
@@ -217,7 +211,7 @@ def _check_command(checking: Checking, given: Fields, place: Place) -> None:
         checking.wrong((*place, "program"), "it is a path alone; put what follows .exe into arguments")
 
 
-def _restart(given: Fields) -> Restart | None:
+def _restart(given: Given) -> Restart | None:
     if "restart" not in given:
         return None
     restart = mapping(given["restart"])
@@ -225,7 +219,7 @@ def _restart(given: Fields) -> Restart | None:
     return Restart(pauses, int(number(restart["forgivenAfterSeconds"], 0)))
 
 
-def _health(given: Fields) -> HealthCheck | None:
+def _health(given: Given) -> HealthCheck | None:
     if "health" not in given:
         return None
     health = mapping(given["health"])
@@ -236,18 +230,14 @@ def _health(given: Fields) -> HealthCheck | None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Services:
-    form: ListOf
-
-    def wanted(self, checking: Checking, value: Value, place: Place) -> Iterator[tuple[Want, Place]]:
-        for at, given in enumerate(map(mapping, items(value))):
-            here = (*place, at)
-            yield _service(checking, given, here), here
-            if "hostEndpoints" in given:
-                program = PureWindowsPath(text(given["program"])).name
-                for index, endpoint in enumerate(texts(given["hostEndpoints"])):
-                    yield ForeignEndpoint(endpoint, program), (*here, "hostEndpoints", index)
+def _services(checking: Checking, value: Value, place: Place) -> Iterator[tuple[Want, Place]]:
+    for at, given in enumerate(map(mapping, items(value))):
+        here = (*place, at)
+        yield _service(checking, given, here), here
+        if "hostEndpoints" in given:
+            program = PureWindowsPath(text(given["program"])).name
+            for index, endpoint in enumerate(texts(given["hostEndpoints"])):
+                yield ForeignEndpoint(endpoint, program), (*here, "hostEndpoints", index)
 
 
-KIND = _Services(ListOf(_SERVICE, "Windows services.", most=200))
+KIND = Kind(ListOf(_SERVICE, "Windows services.", most=200), _services)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agent.documents import Value
-from agent.sources.forms import Checking, Flag
-from agent.sources.forms import Fields as Table
-from agent.sources.node_configuration.kinds.kind import Single
+from agent.sources.forms import Checking, Fields, Flag
+from agent.sources.node_configuration.kinds.kind import single
 from agent.sources.report import Place
 from agent.spec.time_service import TimeService
 
-_TIME_SERVICE = Table(
+_TIME_SERVICE = Fields(
     {"running": Flag("It is started with Windows, and runs.", only_true=True)},
     "Windows' time service, W32Time. Left out, it stays as it is, and preflight looks whether it runs.",
     needed=("running",),
@@ -22,4 +21,4 @@ def _time_service(checking: Checking, value: Value, place: Place) -> Iterator[Ti
     yield TimeService()
 
 
-KIND = Single(_TIME_SERVICE, _time_service)
+KIND = single(_TIME_SERVICE, _time_service)

@@ -9,7 +9,7 @@ from pathlib import PureWindowsPath
 
 from agent.sources.forms import Checking, Number, Text, text
 from agent.sources.kubelet.quantities import quantity
-from agent.sources.node_configuration.kinds.kind import Fields
+from agent.sources.node_configuration.kinds.kind import Given
 from agent.sources.report import Place
 from agent.sources.windows_paths import windows_path_fault
 from agent.spec import Inline, Protection
@@ -74,11 +74,11 @@ MAX_SIZE = Text(
 BASE64 = Text("Its content, in base64.", "base64", pattern=r"[A-Za-z0-9+/=\s]*")
 
 
-def path(given: Fields, name: str) -> PureWindowsPath | None:
+def path(given: Given, name: str) -> PureWindowsPath | None:
     return PureWindowsPath(text(given[name])) if name in given else None
 
 
-def own_path(checking: Checking, given: Fields, place: Place, name: str = "path") -> PureWindowsPath:
+def own_path(checking: Checking, given: Given, place: Place, name: str = "path") -> PureWindowsPath:
     """The field of that name, of something that is to be made; `place` is that of what has the field."""
     own = PureWindowsPath(text(given[name]))
     if fault := windows_path_fault(own):
@@ -90,17 +90,17 @@ def own_path(checking: Checking, given: Fields, place: Place, name: str = "path"
     return own
 
 
-def protection(given: Fields) -> Protection:
+def protection(given: Given) -> Protection:
     return Protection(text(given.get("protection")) or "private")
 
 
-def size_limit(given: Fields) -> int:
+def size_limit(given: Given) -> int:
     """Of what has perhaps a field `maxSize`."""
     said = quantity(text(given.get("maxSize")))
     return SIZE_LIMIT if said is None else int(said)
 
 
-def content(checking: Checking, given: Fields, place: Place) -> Inline:
+def content(checking: Checking, given: Given, place: Place) -> Inline:
     """Of the fields `text` and `base64`, one of which is there."""
     if "text" in given:
         return Inline(_utf8(checking, text(given["text"]), (*place, "text")))
