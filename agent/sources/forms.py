@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from agent.documents import Position, Value
+from agent.documents import Value
 from agent.sources.kubelet.documents import Document
 from agent.sources.report import Entry, Place, Severity, quoted_key
 
@@ -107,27 +107,13 @@ class Checking:
             return None
 
     def wrong(self, place: Place, message: str) -> None:
-        self.entries.append(self._entry(Severity.ERROR, place, message))
+        self.entries.append(self.document.entry_near(Severity.ERROR, place, message))
 
     def warn(self, place: Place, message: str) -> None:
-        self.entries.append(self._entry(Severity.WARNING, place, message))
-
-    def _entry(self, severity: Severity, place: Place, message: str) -> Entry:
-        """Of what is missing, the line is that of the mapping that it is missing in."""
-        there = place
-        while there and there not in self.document.positions:
-            there = there[:-1]
-        return self._at(self.document.positions.get(there), severity, place, message)
+        self.entries.append(self.document.entry_near(Severity.WARNING, place, message))
 
     def _of_key(self, severity: Severity, place: Place, message: str) -> None:
-        """Not of its value, which may begin lines below it. A key that came by << stands elsewhere."""
-        found = self.document.keys.get(place)
-        entry = self._at(found, severity, place, message) if found else self._entry(severity, place, message)
-        self.entries.append(entry)
-
-    def _at(self, position: Position | None, severity: Severity, place: Place, message: str) -> Entry:
-        line, column = position or (None, None)
-        return Entry(severity, message, self.document.name, place, line, column)
+        self.entries.append(self.document.entry_of_key(severity, place, message))
 
     def _of(self, form: Form, value: Value, place: Place) -> Value:
         if isinstance(form, Fields):

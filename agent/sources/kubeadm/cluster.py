@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from agent.documents import Value
 from agent.sources.forms import mapping
-from agent.sources.kubeadm.parts import Part, Unusable, parts
+from agent.sources.kubeadm.parts import Part, parts
 from agent.sources.kubeadm.schema import GROUP, VERSIONS
+from agent.sources.kubelet.documents import NotReadable
 from agent.sources.report import Entry, Report, Severity, quoted
 
 CONFIG_MAP = "kubeadm-config"
@@ -56,7 +57,7 @@ def read_cluster(contents: bytes) -> ClusterOutcome:
     """Of the ConfigMap's key ClusterConfiguration. What a node does not go by is not looked at."""
     try:
         found = [part for part in parts(_NAME, contents) if part.kind == KEY and part.group == GROUP]
-    except Unusable as fault:
+    except NotReadable as fault:
         return ClusterOutcome(None, Report((fault.entry,)))
     if not found:
         message = f"there is no {KEY} in it: this is no cluster of kubeadm's"

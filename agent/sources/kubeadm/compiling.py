@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
 
+from agent import spec
 from agent.documents import Value
 from agent.secret_fields import registers_secrets
 from agent.sources import node_names
 from agent.sources.forms import mapping
-from agent.sources.kubeadm import runtime_endpoint
-from agent.sources.kubeadm.bootstrap_kubeconfig import bootstrap_kubeconfig
+from agent.sources.kubeadm import places, runtime_endpoint
 from agent.sources.kubeadm.cluster import Cluster
 from agent.sources.kubeadm.kubelet_arguments import KubeletArguments, kubelet_arguments
 from agent.sources.kubeadm.kubelet_configuration import NodesOwn, nodes_own
 from agent.sources.kubeadm.model import JoinConfiguration
 from agent.sources.kubeadm.naming import node_name
 from agent.sources.kubeadm.patches import Patches
-from agent.sources.kubeadm.places import (
-    BOOTSTRAP_KUBELET_CONF,
-    CERTIFICATES,
-    CONFIGURATION,
-    INSTANCE_CONFIGURATION,
-    KUBELET_CONF,
-    KUBERNETES,
-)
 from agent.sources.kubeadm.yaml_text import dumped
 from agent.sources.kubelet import folders, windows_service
 from agent.sources.kubelet.decisions import notes_of
@@ -35,20 +28,9 @@ from agent.sources.kubelet.placement import ARGUMENTS_FILE, Placement, install_d
 from agent.sources.node_titles import title_of_node
 from agent.sources.report import Entry, Report, Severity, quoted
 from agent.sources.windows_paths import windows_path_fault
-from agent.spec import (
-    Certificates,
-    Credentials,
-    Directory,
-    Effect,
-    File,
-    Inline,
-    Key,
-    Note,
-    Specification,
-    Want,
-)
 
 _INSTANCE_GATE = "NodeLocalCRISocket"
+_USER = "tls-bootstrap-token-user"
 
 
 @registers_secrets
@@ -71,7 +53,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    specification: Specification | None
+    specification: spec.Specification | None
     """None where the report is fatal."""
     report: Report
     node_name: str
@@ -107,11 +89,11 @@ class _Compilation:
     kubelet: Kubelet
     placement: Placement
     name: str = ""
-    ca_certificate: PureWindowsPath = KUBERNETES / "pki" / "ca.crt"
+    ca_certificate: PureWindowsPath = places.KUBERNETES / "pki" / "ca.crt"
     report: Report = field(default_factory=Report)
-    notes: list[Note] = field(default_factory=list)
+    notes: list[spec.Note] = field(default_factory=list)
 
-    def specification(self) -> Specification | None:
+    def specification(self) -> spec.Specification | None:
         self._settle_name()
         self._settle_endpoint()
         self._settle_ca_path()
@@ -152,7 +134,9 @@ class _Compilation:
         if runtime_endpoint.is_of_linux(given):
             reason = "a socket of Linux; the container runtime of this machine takes its place"
             after = self.node.runtime_endpoint
-            self.notes.append(Note(Effect.CHANGED, "nodeRegistration.criSocket", reason, given, after))
+            self.notes.append(
+                spec.Note(spec.Effect.CHANGED, "nodeRegistration.criSocket", reason, given, after)
+            )
             return
         self.node = replace(self.node, runtime_endpoint=runtime_endpoint.endpoint(given))
 
@@ -167,52 +151,54 @@ class _Compilation:
             self._refuse("caCertPath", f"{quoted(given)}: {fault_of_path}")
         self.ca_certificate = path
 
-    def _of(self, own: NodesOwn, given: KubeletArguments) -> Specification:
+    def _of(self, own: NodesOwn, given: KubeletArguments) -> spec.Specification:
         references = (*own.references, *given.references)
         programs = list(self.placement.programs())
         files = list(self._files(own, given))
         directories = self._directories(references, [*programs, *files])
         read = {want.key for want in files} | set(directories)
-        named = [Key(kind.kind, each.windows) for each in references for kind in (File, Directory)]
+        named = [
+            spec.Key(kind.kind, each.windows) for each in references for kind in (spec.File, spec.Directory)
+        ]
         # The runner reads the arguments, and the kubelet all else.
         reads = dict.fromkeys((*(want.key for want in files), *(key for key in named if key in read)))
-        wants: list[Want] = [
+        wants: list[spec.Want] = [
             *directories.values(),
             *files,
             *programs,
-            Credentials(KUBELET_CONF),
-            Certificates(folders.certificates(references)),
+            spec.Credentials(places.KUBELET_CONF),
+            spec.Certificates(folders.certificates(references)),
             windows_service.service(self._kubelet(own, given), self.placement, tuple(reads)),
         ]
-        return Specification.of(wants, self.notes, title_of_node(self.name, self.found.server))
+        return spec.Specification.of(wants, self.notes, title_of_node(self.name, self.found.server))
 
-    def _files(self, own: NodesOwn, given: KubeletArguments) -> Iterator[File]:
+    def _files(self, own: NodesOwn, given: KubeletArguments) -> Iterator[spec.File]:
         found = self.found
-        yield File(self.ca_certificate, Inline(found.ca_certificate))
-        bootstrap = bootstrap_kubeconfig(
-            found.server, found.ca_certificate, found.cluster.name, found.user, found.on_the_way
-        )
-        yield File(BOOTSTRAP_KUBELET_CONF, Inline(bootstrap), until=KUBELET_CONF)
-        yield File(CONFIGURATION, Inline(dumped(dict(own.value))))
+        yield spec.File(self.ca_certificate, spec.Inline(found.ca_certificate))
+        bootstrap = _bootstrap_kubeconfig(found)
+        yield spec.File(places.BOOTSTRAP_KUBELET_CONF, spec.Inline(bootstrap), until=places.KUBELET_CONF)
+        yield spec.File(places.CONFIGURATION, spec.Inline(dumped(dict(own.value))))
         if found.cluster.feature_gates.get(_INSTANCE_GATE, True):
             instance = {"containerRuntimeEndpoint": self.node.runtime_endpoint}
-            yield File(INSTANCE_CONFIGURATION, Inline(dumped(dict(instance))))
-        yield File(ARGUMENTS_FILE, Inline(given.contents))
+            yield spec.File(places.INSTANCE_CONFIGURATION, spec.Inline(dumped(dict(instance))))
+        yield spec.File(ARGUMENTS_FILE, spec.Inline(given.contents))
 
-    def _directories(self, references: tuple[Reference, ...], files: list[File]) -> Mapping[Key, Directory]:
+    def _directories(
+        self, references: tuple[Reference, ...], files: list[spec.File]
+    ) -> Mapping[spec.Key, spec.Directory]:
         known = folders.private([self.ca_certificate.parent], references)
         # The kubelet writes kubelet.conf there.
-        kubernetes = Directory(KUBERNETES, belongs_to_node=True)
+        kubernetes = spec.Directory(places.KUBERNETES, belongs_to_node=True)
         programs = folders.program(self.placement.install_directory)
         known |= {kubernetes.key: kubernetes, programs.key: programs}
         return folders.with_parents(known, [file.path for file in files])
 
     def _kubelet(self, own: NodesOwn, given: KubeletArguments) -> windows_service.Kubelet:
         words = [
-            f"--config={CONFIGURATION}",
-            f"--bootstrap-kubeconfig={BOOTSTRAP_KUBELET_CONF}",
-            f"--kubeconfig={KUBELET_CONF}",
-            f"--cert-dir={CERTIFICATES}",
+            f"--config={places.CONFIGURATION}",
+            f"--bootstrap-kubeconfig={places.BOOTSTRAP_KUBELET_CONF}",
+            f"--kubeconfig={places.KUBELET_CONF}",
+            f"--cert-dir={places.CERTIFICATES}",
             "--windows-service",
             f"--windows-priorityclass={PRIORITY_CLASS}",
             *own.flags,
@@ -222,11 +208,29 @@ class _Compilation:
         runner = self.placement.log_runner
         if runner is not None and runner.arguments_file == ARGUMENTS_FILE:
             return windows_service.Kubelet(
-                tuple(words), own.value, arguments_elsewhere=given.words, makes=KUBELET_CONF
+                tuple(words), own.value, arguments_elsewhere=given.words, makes=places.KUBELET_CONF
             )
         reason = "its arguments are on the command line too: this log runner does not read the file"
-        self.notes.append(Note(Effect.WARNING, f"file {ARGUMENTS_FILE}", reason))
-        return windows_service.Kubelet((*words, *given.words), own.value, makes=KUBELET_CONF)
+        self.notes.append(spec.Note(spec.Effect.WARNING, f"file {ARGUMENTS_FILE}", reason))
+        return windows_service.Kubelet((*words, *given.words), own.value, makes=places.KUBELET_CONF)
 
     def _refuse(self, about: str, message: str) -> None:
         self.report += Report((Entry(Severity.ERROR, message, about),))
+
+
+def _bootstrap_kubeconfig(found: Found) -> bytes:
+    """bootstrap-kubelet.conf: with what the kubelet asks for its first certificate."""
+    name = found.cluster.name
+    called = f"{_USER}@kubernetes"  # whatever the cluster is called
+    authority = base64.b64encode(found.ca_certificate).decode()
+    cluster = {"certificate-authority-data": authority, "server": found.server, **found.on_the_way}
+    return dumped(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": name, "cluster": cluster}],
+            "contexts": [{"name": called, "context": {"cluster": name, "user": _USER}}],
+            "current-context": called,
+            "users": [{"name": _USER, "user": dict(found.user)}],
+        }
+    )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from agent.documents import Value
 from agent.sources.forms import mapping
-from agent.sources.kubeadm.parts import Part, Unusable, parts
+from agent.sources.kubeadm.parts import Part, parts
 from agent.sources.kubeadm.schema import DEPRECATED, GROUP, VERSIONS, Checking, Fields
-from agent.sources.report import Entry, Place, Severity, bounded, quoted
+from agent.sources.kubeadm.validation import Fault
+from agent.sources.kubelet.documents import NotReadable
+from agent.sources.report import Entry, Place, Report, Severity, bounded, quoted
 
 _TOO_OLD = ("v1alpha1", "v1alpha2", "v1alpha3", "v1beta1", "v1beta2")
 
@@ -24,6 +27,46 @@ class Kind:
     @property
     def apis(self) -> str:
         return " and ".join(f"{GROUP}/{version}" for version in self.versions)
+
+
+Made = TypeVar("Made")
+Judge = Callable[[dict[str, Value]], Iterable[Fault]]
+"""Of a document whose values have their shapes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[Made]):
+    configuration: Made | None
+    """None where the report is fatal."""
+    report: Report
+
+
+@dataclass(frozen=True, slots=True)
+class Reader(Generic[Made]):
+    """From the bytes of a file to what it says, by the rules of one kind."""
+
+    kind: Kind
+    faults: Judge
+    own_faults: Judge
+    """What only a command judges, by its options too."""
+    without_effect: Judge
+    """What Windows, or a worker, has no use for."""
+    made: Callable[[dict[str, Value]], Made]
+
+    def __call__(self, name: str, contents: bytes, *, strictly: bool = False) -> Outcome[Made]:
+        """Strictly is as `kubeadm config validate` reads: unknown and repeated fields are errors, and so is
+        what only a command judges.
+        """
+        decoded = decode(self.kind, name, contents, strictly=strictly)
+        if decoded.usable is not None:
+            own = self.own_faults(decoded.known) if strictly else ()
+            for place, message in (*self.faults(decoded.known), *own):
+                decoded.entry(Severity.ERROR, place, message)
+        if decoded.usable is not None:
+            for place, message in self.without_effect(decoded.known):
+                decoded.entry(Severity.WARNING, place, message)
+        report = bounded(decoded.entries)
+        return Outcome(None if report.fatal else self.made(decoded.known), report)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +87,7 @@ class Decoded:
     def entry(self, severity: Severity, place: Place, message: str) -> None:
         """Record what is wrong at this place; of a missing field, at the mapping that it is missing in."""
         assert self.part is not None, "only a document has places"
-        document, there = self.part.document, place
-        while there and there not in document.positions:
-            there = there[:-1]
-        line, column = document.positions.get(there, (None, None))
-        self.entries.append(Entry(severity, message, document.name, place, line, column))
+        self.entries.append(self.part.document.entry_near(severity, place, message))
 
 
 def decode(kind: Kind, name: str, contents: bytes, *, strictly: bool) -> Decoded:
@@ -59,7 +98,7 @@ def decode(kind: Kind, name: str, contents: bytes, *, strictly: bool) -> Decoded
     """
     try:
         found = parts(name, contents)
-    except Unusable as fault:
+    except NotReadable as fault:
         return Decoded(None, {}, [fault.entry])
     wanted = next((part for part in found if part.kind == kind.name), None)
     if wanted is None:

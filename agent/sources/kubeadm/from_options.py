@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from agent.secret_fields import registers_secrets
 from agent.sources.kubeadm import validation
+from agent.sources.kubeadm.decoding import Outcome
 from agent.sources.kubeadm.model import BootstrapToken, Discovery, JoinConfiguration, NodeRegistration
 from agent.sources.kubeadm.phases import OF_JOIN
-from agent.sources.kubeadm.reading import Outcome, local_path
+from agent.sources.kubeadm.reading import local_path
 from agent.sources.node_names import canonical
 from agent.sources.node_names import fault as name_fault
 from agent.sources.report import Entry, Place, Report, Severity, quoted
@@ -48,7 +49,7 @@ class JoinOptions:
     dry_run: bool | None = None
 
 
-def from_options(options: JoinOptions) -> Outcome:
+def from_options(options: JoinOptions) -> Outcome[JoinConfiguration]:
     """What kubeadm makes of the same options. An entry's document is the option that it is about."""
     configuration = _configuration(options)
     entries = list(_without_discovery(options))
@@ -60,7 +61,7 @@ def from_options(options: JoinOptions) -> Outcome:
     return Outcome(None if report.fatal else configuration, report)
 
 
-def with_options(configuration: JoinConfiguration, options: JoinOptions) -> Outcome:
+def with_options(configuration: JoinConfiguration, options: JoinOptions) -> Outcome[JoinConfiguration]:
     """As with kubeadm, an option may stand beside --config where it says nothing about the cluster."""
     registration = configuration.node_registration
     name = canonical(options.node_name)

@@ -24,11 +24,12 @@ from agent.sources.kubeadm.kubeadm_defaults import (
     with_defaults,
     without_empty_values,
 )
-from agent.sources.kubeadm.parts import Unusable, parts
+from agent.sources.kubeadm.parts import parts
 from agent.sources.kubeadm.patches import Patches, patched
 from agent.sources.kubelet import configuration
 from agent.sources.kubelet.configuration import API_VERSION, KIND, Configuration
 from agent.sources.kubelet.decisions import About, Decision, Outcome
+from agent.sources.kubelet.documents import NotReadable
 from agent.sources.kubelet.node import Kubelet, Node
 from agent.sources.kubelet.paths import Reference
 from agent.sources.report import Entry, Report, Severity, quoted
@@ -59,7 +60,7 @@ def nodes_own(
     """`contents` is the ConfigMap's key kubelet, `ca_certificate` where the node has the cluster's CA."""
     try:
         given = given_by_cluster(contents)
-    except Unusable as fault:
+    except NotReadable as fault:
         return NodesOwn(Report((fault.entry,)), {})
     on_linux = with_defaults(given, cluster)
     before = on_windows_paths(on_linux)
@@ -85,16 +86,16 @@ def nodes_own(
 
 
 def given_by_cluster(contents: bytes) -> dict[str, Value]:
-    """Raises Unusable."""
+    """Raises NotReadable."""
     for part in parts(_NAME, contents):
         if part.group != _GROUP:
             continue
         if part.api != API_VERSION:
             message = f"it is of {quoted(part.api)}; {API_VERSION} is read"
-            raise Unusable(part.document.entry(Severity.ERROR, ("apiVersion",), message))
+            raise NotReadable(part.document.entry(Severity.ERROR, ("apiVersion",), message))
         if part.kind == KIND:
             return part.document.value
-    raise Unusable(Entry(Severity.ERROR, f"there is no {KIND} in it", _NAME))
+    raise NotReadable(Entry(Severity.ERROR, f"there is no {KIND} in it", _NAME))
 
 
 def _asking_no_more_than(node: Node, before: Mapping[str, Value], after: Mapping[str, Value]) -> Node:

@@ -8,19 +8,11 @@ from dataclasses import dataclass
 
 from agent import documents
 from agent.documents import Value
-from agent.sources.kubelet.documents import Document
+from agent.sources.kubelet.documents import Document, NotReadable
 from agent.sources.report import Entry, Place, Severity
 
 _SEPARATOR = "---"
 _TWICE = "this key is there twice; the last one counts"
-
-
-class Unusable(Exception):
-    """No such file. Carries the entry for the report."""
-
-    def __init__(self, entry: Entry) -> None:
-        super().__init__(str(entry))
-        self.entry = entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +36,7 @@ class Part:
 
 
 def parts(name: str, contents: bytes) -> tuple[Part, ...]:
-    """Raises Unusable: not text, no YAML or JSON, a document without its kind, two of one kind."""
+    """Raises NotReadable: not text, no YAML or JSON, a document without its kind, two of one kind."""
     found: list[Part] = []
     for line, text, reading in values(name, contents):
         part = _part(name, line, reading)
@@ -59,7 +51,7 @@ def parts(name: str, contents: bytes) -> tuple[Part, ...]:
 def values(
     name: str, contents: bytes, *, trims: bool = False
 ) -> Iterator[tuple[int, str, documents.Reading]]:
-    """Each document: its first line, its text, and what that says. Raises Unusable.
+    """Each document: its first line, its text, and what that says. Raises NotReadable.
 
     With `trims` white space around a document is no part of it, and one of white space alone is left out.
     """
@@ -75,7 +67,7 @@ def values(
         except documents.NotReadable as fault:
             at_line, column = fault.at or (line, None)
             entry = Entry(Severity.ERROR, str(fault), name, fault.place, at_line, column)
-            raise Unusable(entry) from None
+            raise NotReadable(entry) from None
 
 
 def _trimmed(name: str, text: str) -> Iterator[tuple[int, str]]:
@@ -118,7 +110,7 @@ def _part(name: str, line: int, reading: documents.Reading) -> Part:
     group, slash, version = _text(value, "apiVersion").partition("/")
     kind = _text(value, "kind")
     if "/" in version:
-        raise Unusable(document.entry(Severity.ERROR, ("apiVersion",), "it is no GROUP/VERSION"))
+        raise NotReadable(document.entry(Severity.ERROR, ("apiVersion",), "it is no GROUP/VERSION"))
     if not slash or not group or not version or not kind:
         raise _unusable(name, "a document has to say its apiVersion (GROUP/VERSION) and its kind", line)
     return Part(document, group, version, kind, reading.twice)
@@ -129,5 +121,5 @@ def _text(value: dict[str, Value], key: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _unusable(name: str, message: str, line: int | None = None) -> Unusable:
-    return Unusable(Entry(Severity.ERROR, message, name, line=line))
+def _unusable(name: str, message: str, line: int | None = None) -> NotReadable:
+    return NotReadable(Entry(Severity.ERROR, message, name, line=line))

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from agent.documents import Value
 from agent.sources.kubeadm import json_patch, strategic_patch
 from agent.sources.kubeadm.json_patch import DoesNotApply
-from agent.sources.kubeadm.parts import Unusable, values
+from agent.sources.kubeadm.parts import values
+from agent.sources.kubelet.documents import NotReadable
 from agent.sources.report import Entry, Report, Severity, bounded, quoted
 
 TARGET = "kubeletconfiguration"
@@ -65,7 +66,7 @@ def read_patches(files: Mapping[str, bytes]) -> Patches:
             for line, _, reading in values(path, files[path], trims=True):
                 if reading.value is not None or reading.positions:
                     found.append(Patch(path, line, type_, reading.value))
-        except Unusable as fault:
+        except NotReadable as fault:
             entries.append(fault.entry)
     return Patches(tuple(found), bounded(entries))
 

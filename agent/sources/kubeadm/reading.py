@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 from agent.documents import Value
 from agent.sources.forms import items, mapping, text, texts
-from agent.sources.kubeadm import validation
-from agent.sources.kubeadm.decoding import Kind, decode
+from agent.sources.kubeadm import model, validation
+from agent.sources.kubeadm.decoding import Kind, Outcome, decode
 from agent.sources.kubeadm.durations import seconds
-from agent.sources.kubeadm.model import (
-    CA_CERTIFICATE,
-    PULL_POLICY,
-    Argument,
-    BootstrapToken,
-    Discovery,
-    JoinConfiguration,
-    NodeRegistration,
-    Taint,
-    Timeouts,
-)
 from agent.sources.kubeadm.phases import OF_JOIN
 from agent.sources.kubeadm.schema import VERSIONS
 from agent.sources.kubeadm.validation import Fault
 from agent.sources.node_names import canonical
-from agent.sources.report import Report, Severity, bounded
+from agent.sources.report import Severity, bounded
 
 JOIN = Kind("JoinConfiguration", VERSIONS, "a join")
 _CONTROL_PLANE = (
@@ -35,14 +23,7 @@ _CONTROL_PLANE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    configuration: JoinConfiguration | None
-    """None where the report is fatal."""
-    report: Report
-
-
-def read(name: str, contents: bytes, *, strictly: bool = False) -> Outcome:
+def read(name: str, contents: bytes, *, strictly: bool = False) -> Outcome[model.JoinConfiguration]:
     """Strictly is as `kubeadm config validate` reads: unknown and repeated fields are errors, and so is what
     only a command judges, by its options too.
     """
@@ -59,7 +40,7 @@ def read(name: str, contents: bytes, *, strictly: bool = False) -> Outcome:
     return Outcome(None if report.fatal else configuration, report)
 
 
-def _own_faults(configuration: JoinConfiguration) -> Iterator[Fault]:
+def _own_faults(configuration: model.JoinConfiguration) -> Iterator[Fault]:
     """What a join refuses too, unless options beside the file say otherwise."""
     yield from OF_JOIN.faults(configuration.skip_phases, ("skipPhases",))
     checks = configuration.node_registration.ignore_preflight_errors
@@ -69,31 +50,31 @@ def _own_faults(configuration: JoinConfiguration) -> Iterator[Fault]:
 # From here on all values have their shape.
 
 
-def _configuration(known: dict[str, Value]) -> JoinConfiguration:
+def _configuration(known: dict[str, Value]) -> model.JoinConfiguration:
     discovery = mapping(known.get("discovery"))
-    return JoinConfiguration(
+    return model.JoinConfiguration(
         _discovery(discovery),
         _node_registration(mapping(known.get("nodeRegistration"))),
-        text(known.get("caCertPath")) or CA_CERTIFICATE,
-        timeouts(mapping(known.get("timeouts")), Timeouts(), discovery.get("timeout")),
+        text(known.get("caCertPath")) or model.CA_CERTIFICATE,
+        timeouts(mapping(known.get("timeouts")), model.Timeouts(), discovery.get("timeout")),
         text(mapping(known.get("patches")).get("directory")),
         texts(known.get("skipPhases")),
         known.get("dryRun") is True,
     )
 
 
-def _discovery(known: dict[str, Value]) -> Discovery:
+def _discovery(known: dict[str, Value]) -> model.Discovery:
     token, file = known.get("bootstrapToken"), known.get("file")
     given = None if token is None else _bootstrap_token(mapping(token))
-    return Discovery(
+    return model.Discovery(
         given,
         None if file is None else local_path(text(mapping(file).get("kubeConfigPath"))),
         text(known.get("tlsBootstrapToken")) or (given.token if given else ""),
     )
 
 
-def _bootstrap_token(known: dict[str, Value]) -> BootstrapToken:
-    return BootstrapToken(
+def _bootstrap_token(known: dict[str, Value]) -> model.BootstrapToken:
+    return model.BootstrapToken(
         text(known.get("token")),
         text(known.get("apiServerEndpoint")),
         texts(known.get("caCertHashes")),
@@ -113,34 +94,34 @@ def local_path(given: str) -> str:
     return path[1:] if path[2:3] == ":" else path
 
 
-def _node_registration(known: dict[str, Value]) -> NodeRegistration:
+def _node_registration(known: dict[str, Value]) -> model.NodeRegistration:
     taints = known.get("taints")
     name = text(known.get("name"))
-    return NodeRegistration(
+    return model.NodeRegistration(
         # Blanks alone are no name, and not the machine's own either.
         canonical(name) or name,
         text(known.get("criSocket")),
         None if taints is None else tuple(_taint(mapping(taint)) for taint in items(taints)),
         _arguments(known.get("kubeletExtraArgs")),
         texts(known.get("ignorePreflightErrors")),
-        text(known.get("imagePullPolicy")) or PULL_POLICY,
+        text(known.get("imagePullPolicy")) or model.PULL_POLICY,
         known.get("imagePullSerial") is not False,
     )
 
 
-def _taint(known: dict[str, Value]) -> Taint:
-    return Taint(text(known.get("key")), text(known.get("value")), text(known.get("effect")))
+def _taint(known: dict[str, Value]) -> model.Taint:
+    return model.Taint(text(known.get("key")), text(known.get("value")), text(known.get("effect")))
 
 
-def _arguments(given: Value) -> tuple[Argument, ...]:
+def _arguments(given: Value) -> tuple[model.Argument, ...]:
     """A map of v1beta3 has no order, and kubeadm sorts it; a list of v1beta4 may name one several times."""
     if isinstance(given, dict):
-        return tuple(Argument(name, text(value)) for name, value in sorted(given.items()))
+        return tuple(model.Argument(name, text(value)) for name, value in sorted(given.items()))
     pairs = [mapping(item) for item in items(given)]
-    return tuple(Argument(text(pair.get("name")), text(pair.get("value"))) for pair in pairs)
+    return tuple(model.Argument(text(pair.get("name")), text(pair.get("value"))) for pair in pairs)
 
 
-def timeouts(known: dict[str, Value], usual: Timeouts, discovery: Value = None) -> Timeouts:
+def timeouts(known: dict[str, Value], usual: model.Timeouts, discovery: Value = None) -> model.Timeouts:
     """Return those that a node's commands have, and the usual ones where nothing is said.
 
     `discovery` is where v1beta3 has the one that it has.
@@ -150,7 +131,7 @@ def timeouts(known: dict[str, Value], usual: Timeouts, discovery: Value = None) 
         found = seconds(text(value)) if value is not None else None
         return otherwise if found is None else found
 
-    return Timeouts(
+    return model.Timeouts(
         span(known.get("kubeletHealthCheck"), usual.kubelet_health_check),
         span(known.get("kubernetesAPICall"), usual.kubernetes_api_call),
         span(known.get("tlsBootstrap"), usual.tls_bootstrap),

@@ -9,11 +9,11 @@ from agent.documents import Value
 from agent.sources import urls
 from agent.sources.forms import text, texts
 from agent.sources.kubeadm import runtime_endpoint
-from agent.sources.kubeadm.decoding import Kind, decode
+from agent.sources.kubeadm.decoding import Kind, Reader
 from agent.sources.kubeadm.phases import OF_RESET
 from agent.sources.kubeadm.schema import RESET_VERSIONS
 from agent.sources.kubeadm.validation import Fault, ignored_checks_faults, is_absolute
-from agent.sources.report import Report, Severity, bounded, quoted
+from agent.sources.report import quoted
 
 RESET = Kind("ResetConfiguration", RESET_VERSIONS, "a reset")
 _CERTIFICATES = "/etc/kubernetes/pki"
@@ -29,28 +29,6 @@ class ResetConfiguration:
     skip_phases: tuple[str, ...] = ()
     cleans_temporary_folder: bool = False
     """Also the folder where kubeadm.exe keeps what it saved and generated: C:\\etc\\kubernetes\\tmp."""
-
-
-@dataclass(frozen=True, slots=True)
-class ResetOutcome:
-    configuration: ResetConfiguration | None
-    """None where the report is fatal."""
-    report: Report
-
-
-def read_reset(name: str, contents: bytes, *, strictly: bool = False) -> ResetOutcome:
-    """Strictly is as `kubeadm config validate` reads: unknown and repeated fields are errors, and so is what
-    only a command judges, by its options too.
-    """
-    decoded = decode(RESET, name, contents, strictly=strictly)
-    if decoded.usable is not None:
-        for place, message in (*_faults(decoded.known), *(_own_faults(decoded.known) if strictly else ())):
-            decoded.entry(Severity.ERROR, place, message)
-    if decoded.usable is not None:
-        for place, message in _without_effect(decoded.known):
-            decoded.entry(Severity.WARNING, place, message)
-    report = bounded(decoded.entries)
-    return ResetOutcome(None if report.fatal else _configuration(decoded.known), report)
 
 
 def endpoint_fault(given: str) -> str | None:
@@ -91,7 +69,6 @@ def _own_faults(known: dict[str, Value]) -> Iterator[Fault]:
 
 
 def _without_effect(known: dict[str, Value]) -> Iterator[Fault]:
-    """What Windows, or a worker, has no use for."""
     if warning := endpoint_warning(text(known.get("criSocket"))):
         yield ("criSocket",), warning
     folder = text(known.get("certificatesDir")).replace("\\", "/").rstrip("/")
@@ -113,3 +90,6 @@ def _configuration(known: dict[str, Value]) -> ResetConfiguration:
         texts(known.get("skipPhases")),
         known.get("cleanupTmpDir") is True,
     )
+
+
+read_reset = Reader(RESET, _faults, _own_faults, _without_effect, _configuration)

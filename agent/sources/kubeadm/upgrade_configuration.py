@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from agent.documents import Value
 from agent.sources.forms import mapping, text, texts
-from agent.sources.kubeadm.decoding import Kind, decode
+from agent.sources.kubeadm.decoding import Kind, Reader
 from agent.sources.kubeadm.model import Timeouts
 from agent.sources.kubeadm.phases import OF_UPGRADE
 from agent.sources.kubeadm.reading import timeouts
 from agent.sources.kubeadm.schema import UPGRADE_VERSIONS
 from agent.sources.kubeadm.validation import Fault, ignored_checks_faults, is_absolute, pull_policy_fault
 from agent.sources.kubelet.placement import Placement
-from agent.sources.report import Report, Severity, bounded, quoted
+from agent.sources.report import quoted
 
 UPGRADE = Kind("UpgradeConfiguration", UPGRADE_VERSIONS, "the upgrade of a node")
 _OF_A_CONTROL_PLANE = ("certificateRenewal", "etcdUpgrade", "imagePullPolicy", "imagePullSerial")
@@ -31,28 +31,6 @@ class UpgradeConfiguration:
     skip_phases: tuple[str, ...] = ()
     patches_directory: str = ""
     timeouts: Timeouts = _USUAL
-
-
-@dataclass(frozen=True, slots=True)
-class UpgradeOutcome:
-    configuration: UpgradeConfiguration | None
-    """None where the report is fatal."""
-    report: Report
-
-
-def read_upgrade(name: str, contents: bytes, *, strictly: bool = False) -> UpgradeOutcome:
-    """Strictly is as `kubeadm config validate` reads: unknown and repeated fields are errors, and so is what
-    only a command judges, by its options too.
-    """
-    decoded = decode(UPGRADE, name, contents, strictly=strictly)
-    if decoded.usable is not None:
-        for place, message in (*_faults(decoded.known), *(_own_faults(decoded.known) if strictly else ())):
-            decoded.entry(Severity.ERROR, place, message)
-    if decoded.usable is not None:
-        for place, what in _without_effect(decoded.known):
-            decoded.entry(Severity.WARNING, place, f"it has no effect here: it is {what}")
-    report = bounded(decoded.entries)
-    return UpgradeOutcome(None if report.fatal else _configuration(decoded.known), report)
 
 
 def _faults(known: dict[str, Value]) -> Iterator[Fault]:
@@ -74,18 +52,15 @@ def _own_faults(known: dict[str, Value]) -> Iterator[Fault]:
     yield from ignored_checks_faults(checks, ("node", "ignorePreflightErrors"))
 
 
-def _without_effect(known: dict[str, Value]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield each place of what a worker has no use for, and what it is."""
+def _without_effect(known: dict[str, Value]) -> Iterator[Fault]:
     for section in _OTHER_COMMANDS:
         if known.get(section):
-            yield (section,), f"for kubeadm upgrade {section}, which is run on a control plane's machine"
+            command = f"for kubeadm upgrade {section}, which is run on a control plane's machine"
+            yield (section,), f"it has no effect here: it is {command}"
     for section, names in (("node", _OF_A_CONTROL_PLANE), ("timeouts", _TIMEOUTS_OF_A_CONTROL_PLANE)):
-        inside = mapping(known.get(section))
-        yield from (
-            ((section, name), "about a control plane's programs")
-            for name in names
-            if inside.get(name) is not None
-        )
+        for name in names:
+            if mapping(known.get(section)).get(name) is not None:
+                yield (section, name), "it has no effect here: it is about a control plane's programs"
 
 
 def _configuration(known: dict[str, Value]) -> UpgradeConfiguration:
@@ -97,3 +72,6 @@ def _configuration(known: dict[str, Value]) -> UpgradeConfiguration:
         text(mapping(node.get("patches")).get("directory")),
         timeouts(mapping(known.get("timeouts")), _USUAL),
     )
+
+
+read_upgrade = Reader(UPGRADE, _faults, _own_faults, _without_effect, _configuration)

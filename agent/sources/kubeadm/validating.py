@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
-from agent.sources.kubeadm.parts import Part, Unusable, parts
-from agent.sources.kubeadm.reading import JOIN, Outcome, read
-from agent.sources.kubeadm.reset_configuration import RESET, ResetOutcome, read_reset
+from agent.sources.kubeadm.decoding import Outcome
+from agent.sources.kubeadm.parts import Part, parts
+from agent.sources.kubeadm.reading import JOIN, read
+from agent.sources.kubeadm.reset_configuration import RESET, read_reset
 from agent.sources.kubeadm.schema import GROUP
-from agent.sources.kubeadm.upgrade_configuration import UPGRADE, UpgradeOutcome, read_upgrade
+from agent.sources.kubeadm.upgrade_configuration import UPGRADE, read_upgrade
+from agent.sources.kubelet.documents import NotReadable
 from agent.sources.report import Entry, Report, Severity, quoted
 
-
-class Reader(Protocol):
-    def __call__(
-        self, name: str, contents: bytes, *, strictly: bool
-    ) -> Outcome | ResetOutcome | UpgradeOutcome: ...
-
-
-_READERS: Mapping[str, Reader] = {JOIN.name: read, RESET.name: read_reset, UPGRADE.name: read_upgrade}
+_READERS: Mapping[str, Callable[..., Outcome[Any]]] = {
+    JOIN.name: read,
+    RESET.name: read_reset,
+    UPGRADE.name: read_upgrade,
+}
 _OF_A_CONTROL_PLANE = ("InitConfiguration", "ClusterConfiguration")
 _OF_COMPONENTS = {
     "kubelet.config.k8s.io": "KubeletConfiguration",
@@ -31,7 +30,7 @@ def validated(name: str, contents: bytes) -> Report:
     """Read each configuration of a node strictly; what is for a control plane is named and not read."""
     try:
         found = parts(name, contents)
-    except Unusable as fault:
+    except NotReadable as fault:
         return Report((fault.entry,))
     reports = [
         reader(name, contents, strictly=True).report

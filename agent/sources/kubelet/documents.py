@@ -30,7 +30,23 @@ class Document:
     """The same of each key, by the place of its value."""
 
     def entry(self, severity: Severity, place: Place, message: str) -> Entry:
-        line, column = self.positions.get(place, (None, None))
+        return self._at(self.positions.get(place), severity, place, message)
+
+    def entry_near(self, severity: Severity, place: Place, message: str) -> Entry:
+        """The same; of what is missing, the line is that of the mapping that it is missing in."""
+        there = place
+        while there and there not in self.positions:
+            there = there[:-1]
+        return self._at(self.positions.get(there), severity, place, message)
+
+    def entry_of_key(self, severity: Severity, place: Place, message: str) -> Entry:
+        """Not of its value, which may begin lines below it. A key that came by << stands elsewhere."""
+        if place not in self.keys:
+            return self.entry_near(severity, place, message)
+        return self._at(self.keys[place], severity, place, message)
+
+    def _at(self, position: Position | None, severity: Severity, place: Place, message: str) -> Entry:
+        line, column = position or (None, None)
         return Entry(severity, message, self.name, place, line, column)
 
 

@@ -11,15 +11,16 @@ from typing import Any
 
 from agent.sources.kubeadm import runtime_endpoint
 from agent.sources.kubeadm.cluster import Cluster
+from agent.sources.kubeadm.decoding import Outcome
 from agent.sources.kubeadm.durations import seconds
 from agent.sources.kubeadm.kubeadm_defaults import on_windows_paths, with_defaults
 from agent.sources.kubeadm.kubelet_arguments import kubelet_arguments
 from agent.sources.kubeadm.kubelet_configuration import given_by_cluster
 from agent.sources.kubeadm.model import JoinConfiguration, Taint
 from agent.sources.kubeadm.naming import node_name
-from agent.sources.kubeadm.parts import Unusable
 from agent.sources.kubeadm.patches import patched, read_patches
-from agent.sources.kubeadm.reading import Outcome, read
+from agent.sources.kubeadm.reading import read
+from agent.sources.kubelet.documents import NotReadable
 from agent.sources.kubelet.node import Kubelet, Node
 from differential.kubeadm.documents import Documents
 from differential.kubeadm.oracle import Answer, KubeadmOracle
@@ -93,7 +94,7 @@ class _Joining:
         if ours.configuration is not None and not answer.refused:
             self._same(ours.configuration, answer)
 
-    def _verdict(self, what: str, ours: Outcome, refused: str, answer: Answer) -> None:
+    def _verdict(self, what: str, ours: Outcome[JoinConfiguration], refused: str, answer: Answer) -> None:
         accepted = ours.configuration is not None
         self.tally.compared[what] += 1
         self.tally.compared[f"{what} taken"] += accepted
@@ -226,7 +227,7 @@ class _Patching:
         )
         try:
             given = given_by_cluster(self.config)
-        except Unusable as fault:
+        except NotReadable as fault:
             return None, [str(fault)]
         patches = read_patches(self.patches)
         value, report = patched(on_windows_paths(with_defaults(given, cluster)), patches)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent.sources.kubeadm import reading
+from agent.sources.kubeadm.decoding import Outcome
 from agent.sources.kubeadm.model import (
     Argument,
     BootstrapToken,
@@ -14,7 +15,6 @@ from agent.sources.kubeadm.model import (
     Taint,
     Timeouts,
 )
-from agent.sources.kubeadm.reading import Outcome
 
 DATA = Path(__file__).parents[3] / "data" / "kubeadm"
 HASH = "sha256:" + "0123456789abcdef" * 4
@@ -28,7 +28,7 @@ DISCOVERY = f"""discovery:
 """
 
 
-def read(text: str | bytes, *, strictly: bool = False) -> Outcome:
+def read(text: str | bytes, *, strictly: bool = False) -> Outcome[JoinConfiguration]:
     contents = text if isinstance(text, bytes) else text.encode()
     return reading.read("join.yaml", contents, strictly=strictly)
 
