@@ -8,7 +8,7 @@ from pathlib import PureWindowsPath
 from typing import ClassVar
 
 from agent.secret_fields import registers_secrets
-from agent.spec.want import Key, Protection, Want
+from agent.spec.want import NamedWant, Protection
 
 SIZE_LIMIT = 1 << 30
 """Bytes of an artifact that says nothing of its size."""
@@ -43,7 +43,7 @@ class Unpacking:
 
 @registers_secrets
 @dataclass(frozen=True, slots=True)
-class Artifact(Want):
+class Artifact(NamedWant):
     """What is known of it. The files themselves are wanted beside it, each by its hash."""
 
     kind: ClassVar[str] = "artifact"
@@ -63,10 +63,6 @@ class Artifact(Want):
     """Bytes, as it is fetched: what a server sends beyond is refused."""
     files: Mapping[str, str] | None = None
     """Each path with its content's sha256; None while that is not known, since it has not been fetched."""
-
-    @property
-    def key(self) -> Key:
-        return Key(self.kind, self.name)
 
     @property
     def remark(self) -> str:

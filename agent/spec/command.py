@@ -10,7 +10,7 @@ from typing import ClassVar
 from agent.secret_fields import registers_secrets
 from agent.spec.contents import Content
 from agent.spec.host_name import HOST_NAME, is_named
-from agent.spec.want import Key, Want
+from agent.spec.want import Key, NamedWant, Want
 
 
 class Shell(enum.Enum):
@@ -20,7 +20,7 @@ class Shell(enum.Enum):
 
 @registers_secrets
 @dataclass(frozen=True, slots=True)
-class Command(Want):
+class Command(NamedWant):
     """Run when its turn comes, and not again unless its script becomes another.
 
     Nobody can know what it does, so nothing of that is taken back; and one that was cut off is run anew from
@@ -39,10 +39,6 @@ class Command(Want):
     within_seconds: float = 3600.0
     after: tuple[Key, ...] = ()
     """What has to be as wanted before. It is not run again when that changes."""
-
-    @property
-    def key(self) -> Key:
-        return Key(self.kind, self.name)
 
     @property
     def uses(self) -> tuple[Key, ...]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from agent.spec.want import Key, Want
+from agent.spec.want import NamedWant
 
 
 @dataclass(frozen=True, slots=True)
-class ContainerProgram(Want):
+class ContainerProgram(NamedWant):
     """Somebody else brings it. When what it told is lost its process is ended; its container starts anew."""
 
     kind: ClassVar[str] = "container_program"
@@ -20,7 +20,3 @@ class ContainerProgram(Want):
     """Networks that it makes when it starts."""
     needs: tuple[str, ...] = ()
     """Networks that have to be there when it starts."""
-
-    @property
-    def key(self) -> Key:
-        return Key(self.kind, self.name)

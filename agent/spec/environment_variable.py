@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from agent.secret_fields import registers_secrets
-from agent.spec.want import Key, Want
+from agent.spec.want import NamedWant
 
 
 @registers_secrets
 @dataclass(frozen=True, slots=True)
-class EnvironmentVariable(Want):
+class EnvironmentVariable(NamedWant):
     kind: ClassVar[str] = "environment_variable"
 
     name: str
@@ -19,7 +19,3 @@ class EnvironmentVariable(Want):
     """None for one that the machine is not to have."""
     secret: bool = False
     """Never shown: a proxy's password, say."""
-
-    @property
-    def key(self) -> Key:
-        return Key(self.kind, self.name)

@@ -6,20 +6,16 @@ from dataclasses import dataclass
 from pathlib import PureWindowsPath
 from typing import ClassVar
 
-from agent.spec.want import Key, Want
+from agent.spec.want import Key, NamedWant
 
 
 @dataclass(frozen=True, slots=True)
-class EventSource(Want):
+class EventSource(NamedWant):
     kind: ClassVar[str] = "event_source"
 
     name: str
     message_file: PureWindowsPath
     """A program that carries the texts of its events, so that Event Viewer can show them."""
-
-    @property
-    def key(self) -> Key:
-        return Key(self.kind, self.name)
 
     @property
     def uses(self) -> tuple[Key, ...]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from agent.spec.want import Key, Want
+from agent.spec.want import NamedWant
 
 
 @dataclass(frozen=True, slots=True)
-class FirewallRule(Want):
+class FirewallRule(NamedWant):
     """Known by its name, though Windows lets several have one: that of another is not taken for ours."""
 
     kind: ClassVar[str] = "firewall_rule"
@@ -33,7 +33,3 @@ class FirewallRule(Want):
     """Of domain, private and public; none for all."""
     takes_over: bool = False
     """One of this name that somebody else has made is changed, and given back in the end."""
-
-    @property
-    def key(self) -> Key:
-        return Key(self.kind, self.name)

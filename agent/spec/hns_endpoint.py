@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from agent.spec.want import Key, Want
+from agent.spec.want import Key, NamedWant
 
 
 @dataclass(frozen=True, slots=True)
-class HnsEndpoint(Want):
+class HnsEndpoint(NamedWant):
     kind: ClassVar[str] = "hns_endpoint"
 
     name: str
@@ -19,10 +19,6 @@ class HnsEndpoint(Want):
     gateway: str | None = None
     mac: str | None = None
     """As 00-15-5D-01-02-03; HNS makes one where none is given."""
-
-    @property
-    def key(self) -> Key:
-        return Key(self.kind, self.name)
 
     @property
     def uses(self) -> tuple[Key, ...]:

@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 from typing import ClassVar
 
-from agent.spec.want import Key, Want
+from agent.spec.want import NamedWant
 
 
 class NetworkType(enum.Enum):
@@ -36,7 +36,7 @@ class NetworkPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class HnsNetwork(Want):
+class HnsNetwork(NamedWant):
     kind: ClassVar[str] = "hns_network"
 
     name: str
@@ -47,7 +47,3 @@ class HnsNetwork(Want):
     address: str | None = None
     """Where no adapter is given, it is the one that has this address; without either it is the only one."""
     policies: tuple[NetworkPolicy, ...] = ()
-
-    @property
-    def key(self) -> Key:
-        return Key(self.kind, self.name)

@@ -12,7 +12,7 @@ from agent.redaction import has_secret
 from agent.secret_fields import registers_secrets
 from agent.spec.host_name import HOST_NAME, is_named
 from agent.spec.proxy import proxy_variables
-from agent.spec.want import Key, Want
+from agent.spec.want import Key, NamedWant, Want
 
 
 class StartType(enum.Enum):
@@ -43,7 +43,7 @@ class HealthCheck:
 
 @registers_secrets
 @dataclass(frozen=True, slots=True)
-class Service(Want):
+class Service(NamedWant):
     kind: ClassVar[str] = "service"
 
     name: str
@@ -72,10 +72,6 @@ class Service(Want):
     restarts_with: tuple[str, ...] = ()
     """Services, whoever made them, that its program has told something: when one of these starts anew, it is
     to tell it again, and does so when it starts."""
-
-    @property
-    def key(self) -> Key:
-        return Key(self.kind, self.name)
 
     @property
     def uses(self) -> tuple[Key, ...]:

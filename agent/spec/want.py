@@ -97,3 +97,15 @@ class Want:
     def beside(self, others: Iterable[Want]) -> Want:  # noqa: ARG002 - to most it makes no difference
         """As it is wanted where these are wanted too."""
         return self
+
+
+class NamedWant(Want):
+    """A resource that is known by its name."""
+
+    __slots__ = ()
+
+    name: str
+
+    @property
+    def key(self) -> Key:
+        return Key(self.kind, self.name)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from agent.spec.want import Key, Want
+from agent.spec.want import NamedWant
 
 
 @dataclass(frozen=True, slots=True)
-class WindowsFeature(Want):
+class WindowsFeature(NamedWant):
     """Switched on; a reset leaves it so unless somebody asks for more."""
 
     kind: ClassVar[str] = "windows_feature"
@@ -18,7 +18,3 @@ class WindowsFeature(Want):
     """As DISM knows it: Containers, Microsoft-Hyper-V."""
     with_parents: bool = False
     """Those that it is part of are switched on, too."""
-
-    @property
-    def key(self) -> Key:
-        return Key(self.kind, self.name)
