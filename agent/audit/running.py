@@ -16,6 +16,7 @@ from agent.documents import Value
 from agent.host.errors import HostError
 from agent.host.port import FileKind, Host, InstalledService
 from agent.secret_fields import registers_secrets
+from agent.sources.kubelet.configuration import merge
 
 KUBELET = "kubelet"
 PROXY = "kube-proxy"
@@ -77,7 +78,7 @@ class Running:
         """Empty where there is none. Raises HostError, documents.NotReadable."""
         value: dict[str, Value] = {}
         for path in self.configuration_files:
-            value = _merged(value, self.read(path))
+            value = merge(value, self.read(path))
         return value
 
     def setting(self, name: str, flag: str) -> Value:
@@ -143,15 +144,6 @@ def _merged_ones(host: Host, folder: PureWindowsPath) -> Iterator[PureWindowsPat
             yield from _merged_ones(host, path)
         elif path.suffix == ".conf":
             yield path
-
-
-def _merged(value: Mapping[str, Value], patch: Mapping[str, Value]) -> dict[str, Value]:
-    """By RFC 7396, where null takes away."""
-    merged = dict(value)
-    for name, new in patch.items():
-        old = merged.get(name)
-        merged[name] = _merged(old if isinstance(old, dict) else {}, new) if isinstance(new, dict) else new
-    return merged
 
 
 def _at(configuration: Mapping[str, Value], name: str) -> Value:

@@ -6,22 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from agent.sources.ignition import rules
+from agent.sources.ignition import model, rules
 from agent.sources.ignition.contents import Hash, Packing
-from agent.sources.ignition.model import (
-    RESPONSE_TIMEOUT,
-    Contents,
-    Directory,
-    Dropin,
-    File,
-    Ignored,
-    Inline,
-    Link,
-    Network,
-    Owner,
-    Remote,
-    Unit,
-)
 from agent.sources.ignition.schema import Origin, Record
 from agent.sources.report import Place, quoted
 
@@ -33,18 +19,18 @@ _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]+")
 _NOWHERE = Origin("", ())
 
 
-def contents(record: Record) -> Contents | None:
+def contents(record: Record) -> model.Contents | None:
     """None where a source is not even named."""
     source = record.source()
     if source is None:
         return None
     packing = Packing(record.text("compression") == "gzip", _hash(record))
     if source.data is not None:
-        return Inline(source.data, packing)
+        return model.Inline(source.data, packing)
     if not source.url:
         # Ignition takes an empty URL for an empty file, whatever else is said of it.
-        return Inline(b"")
-    return Remote(source.url, headers(record), packing)
+        return model.Inline(b"")
+    return model.Remote(source.url, headers(record), packing)
 
 
 def _hash(record: Record) -> Hash | None:
@@ -71,27 +57,25 @@ def header_fault(given: Iterable[tuple[str, str]]) -> str:
     return ""
 
 
-def network(config: Record, authorities: tuple[bytes, ...]) -> Network:
+def network(config: Record, authorities: tuple[bytes, ...]) -> model.Network:
     ignition = config.record("ignition")
     proxy, timeouts = ignition.record("proxy"), ignition.record("timeouts")
     response, total = timeouts.number("httpResponseHeaders"), timeouts.number("httpTotal")
-    return Network(
+    return model.Network(
         proxy.text("httpProxy") or "",
         proxy.text("httpsProxy") or "",
         tuple(proxy.texts("noProxy")),
-        RESPONSE_TIMEOUT if response is None else max(response, 0),
+        model.RESPONSE_TIMEOUT if response is None else max(response, 0),
         max(total or 0, 0),
         authorities,
     )
 
 
-def files(config: Record, major: int, refuse: Refuse) -> dict[str, File]:
+def files(config: Record, major: int, refuse: Refuse) -> dict[str, model.File]:
     """By path. In version 2 a path can be there again: to append to it, or in place of the first."""
-    made: dict[str, File] = {}
-    appended: dict[str, list[Contents]] = {}
-    for record in config.record("storage").records("files"):
-        if major == 2 and not _on_root(record):
-            continue
+    made: dict[str, model.File] = {}
+    appended: dict[str, list[model.Contents]] = {}
+    for record in _on_root(config, "files", major):
         file = _file_2(record) if major == 2 else _file_3(record)
         before = made.get(file.path)
         if before and record.flag("append"):
@@ -109,9 +93,9 @@ def files(config: Record, major: int, refuse: Refuse) -> dict[str, File]:
     }
 
 
-def _file_3(record: Record) -> File:
+def _file_3(record: Record) -> model.File:
     added = (contents(item) for item in record.records("append"))
-    return File(
+    return model.File(
         record.text("path") or "",
         _origin(record),
         contents(record.record("contents")),
@@ -122,10 +106,10 @@ def _file_3(record: Record) -> File:
     )
 
 
-def _file_2(record: Record) -> File:
-    said = contents(record.record("contents")) or Inline(b"")
+def _file_2(record: Record) -> model.File:
+    said = contents(record.record("contents")) or model.Inline(b"")
     appends = bool(record.flag("append"))
-    return File(
+    return model.File(
         rules.simplified(record.text("path") or ""),
         _origin(record),
         None if appends else said,
@@ -136,9 +120,9 @@ def _file_2(record: Record) -> File:
     )
 
 
-def _with_owner_and_mode(before: File, more: File) -> File:
+def _with_owner_and_mode(before: model.File, more: model.File) -> model.File:
     """What is appended brings its own mode and owner along, if it has any."""
-    owner = Owner(
+    owner = model.Owner(
         before.owner.user if more.owner.user is None else more.owner.user,
         before.owner.group if more.owner.group is None else more.owner.group,
     )
@@ -146,33 +130,29 @@ def _with_owner_and_mode(before: File, more: File) -> File:
     return replace(before, mode=mode, owner=owner)
 
 
-def directories(config: Record, major: int) -> dict[str, Directory]:
+def directories(config: Record, major: int) -> dict[str, model.Directory]:
     made = {}
-    for record in config.record("storage").records("directories"):
-        if major == 2 and not _on_root(record):
-            continue
+    for record in _on_root(config, "directories", major):
         path = rules.simplified(record.text("path") or "")
-        made[path] = Directory(
+        made[path] = model.Directory(
             path, _origin(record), record.number("mode"), _owner(record), record.flag("overwrite")
         )
     return made
 
 
-def links(config: Record, major: int) -> dict[str, Link]:
+def links(config: Record, major: int) -> dict[str, model.Link]:
     made = {}
-    for record in config.record("storage").records("links"):
-        if major == 2 and not _on_root(record):
-            continue
+    for record in _on_root(config, "links", major):
         path = rules.simplified(record.text("path") or "")
-        made[path] = Link(path, _origin(record), record.text("target") or "", bool(record.flag("hard")))
+        made[path] = model.Link(path, _origin(record), record.text("target") or "", bool(record.flag("hard")))
     return made
 
 
-def units(config: Record) -> dict[str, Unit]:
+def units(config: Record) -> dict[str, model.Unit]:
     """By name. In version 2 a name can be there again."""
-    made: dict[str, Unit] = {}
+    made: dict[str, model.Unit] = {}
     for record in config.record("systemd").records("units"):
-        unit = Unit(
+        unit = model.Unit(
             record.text("name") or "",
             _origin(record),
             record.text("contents") or "",
@@ -185,16 +165,16 @@ def units(config: Record) -> dict[str, Unit]:
     return made
 
 
-def _dropins(record: Record) -> dict[str, Dropin]:
+def _dropins(record: Record) -> dict[str, model.Dropin]:
     return {
-        name: Dropin(name, _origin(item), text)
+        name: model.Dropin(name, _origin(item), text)
         for item in record.records("dropins")
         if (text := item.text("contents")) and (name := item.text("name"))
     }
 
 
-def _again(before: Unit, unit: Unit) -> Unit:
-    return Unit(
+def _again(before: model.Unit, unit: model.Unit) -> model.Unit:
+    return model.Unit(
         unit.name,
         unit.origin,
         unit.contents or before.contents,
@@ -216,27 +196,34 @@ _IGNORED = (
 )
 
 
-def ignored(config: Record, major: int) -> Iterator[Ignored]:
+def ignored(config: Record, major: int) -> Iterator[model.Ignored]:
     for kind, section, name, fields in _IGNORED:
         for record in config.record(section).records(name):
-            yield Ignored(kind, next(filter(None, map(record.text, fields)), ""), _origin(record))
+            yield model.Ignored(kind, next(filter(None, map(record.text, fields)), ""), _origin(record))
     kernel = config.record("kernelArguments")
     for argument in kernel.texts("shouldExist") + kernel.texts("shouldNotExist"):
-        yield Ignored("kernel argument", argument, _NOWHERE)
+        yield model.Ignored("kernel argument", argument, _NOWHERE)
     if major == 2:
         for kind, name in (("file", "files"), ("directory", "directories"), ("link", "links")):
             for record in config.record("storage").records(name):
-                if not _on_root(record):
-                    yield Ignored(f"{kind} on another filesystem", record.text("path") or "", _origin(record))
+                if not _is_on_root(record):
+                    yield model.Ignored(
+                        f"{kind} on another filesystem", record.text("path") or "", _origin(record)
+                    )
 
 
-def _on_root(record: Record) -> bool:
+def _on_root(config: Record, name: str, major: int) -> list[Record]:
+    """Return those that are on the machine itself: in version 2 each says on which filesystem it is."""
+    return [each for each in config.record("storage").records(name) if major != 2 or _is_on_root(each)]
+
+
+def _is_on_root(record: Record) -> bool:
     return record.text("filesystem") == "root"
 
 
-def _owner(record: Record) -> Owner:
+def _owner(record: Record) -> model.Owner:
     user, group = record.record("user"), record.record("group")
-    return Owner(_id_or_name(user), _id_or_name(group))
+    return model.Owner(_id_or_name(user), _id_or_name(group))
 
 
 def _id_or_name(record: Record) -> int | str | None:

@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from agent.sources.ignition import compiling
+from agent.sources.ignition import compiling, model
 from agent.sources.ignition.contents import TooLarge, Unsound
-from agent.sources.ignition.model import (
-    Contents,
-    Fetch,
-    FetchFailed,
-    FetchRefused,
-    Inline,
-    Network,
-    Remote,
-    Request,
-)
 
 ALLOW_MORE = "if that is right, --max-file-size allows more"
 
@@ -46,27 +36,27 @@ class Unobtainable(Exception):
 
 
 def obtained(
-    contents: Contents,
-    network: Network,
-    fetch: Fetch | None,
+    contents: model.Contents,
+    network: model.Network,
+    fetch: model.Fetch | None,
     limit: int,
     headers: Mapping[str, str] = HEADERS,
 ) -> bytes:
     """Unpacked and checked; raises Unobtainable. Without `fetch` nothing that is elsewhere can be had."""
     try:
-        if isinstance(contents, Inline):
+        if isinstance(contents, model.Inline):
             return contents.read(limit)
         blocks = _fetched(contents, network, fetch, headers)
         return b"".join(contents.packing.unpack(blocks, limit))
     except Unsound as fault:
         raise Unobtainable(str(fault), is_too_large=isinstance(fault, TooLarge)) from None
-    except FetchFailed as fault:
-        is_unserved = not isinstance(fault, FetchRefused)
+    except model.FetchFailed as fault:
+        is_unserved = not isinstance(fault, model.FetchRefused)
         raise Unobtainable(f"it cannot be fetched: {fault}", is_unserved=is_unserved) from None
 
 
 def _fetched(
-    remote: Remote, network: Network, fetch: Fetch | None, headers: Mapping[str, str]
+    remote: model.Remote, network: model.Network, fetch: model.Fetch | None, headers: Mapping[str, str]
 ) -> Iterable[bytes]:
     scheme = remote.url.partition(":")[0].lower()
     if scheme not in ("http", "https"):
@@ -76,4 +66,4 @@ def _fetched(
     if fetch is None:
         raise Unobtainable("it would have to be fetched, and nothing is fetched here")
     own = {name.title(): value for name, value in remote.headers}
-    return fetch(Request(remote.url, tuple({**headers, **own}.items()), remote.packing, network))
+    return fetch(model.Request(remote.url, tuple({**headers, **own}.items()), remote.packing, network))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agent.sources.kubelet import arguments, configuration, kubeconfigs, linux_units, service_environment
+from agent.sources.kubelet import arguments, configuration, kubeconfigs, linux_units
 from agent.sources.kubelet.arguments import Arguments
 from agent.sources.kubelet.command_line import NotAKubelet, kubelet_words
 from agent.sources.kubelet.configuration import Configuration
@@ -29,6 +30,11 @@ _HAS_TO_BE_CARRIED = (
 )  # fmt: skip
 """Over whose file, if it is missing, the kubelet would not start."""
 _KUBECONFIGS = ("--bootstrap-kubeconfig", "--kubeconfig")
+_OS_RELEASE = re.compile(
+    "NAME|VERSION|ID|ID_LIKE|VERSION_ID|VERSION_CODENAME|PRETTY_NAME|PLATFORM_ID|ANSI_COLOR|CPE_NAME|.*_URL"
+    "|VARIANT|VARIANT_ID|BUILD_ID|OSTREE_VERSION|OPENSHIFT_VERSION|RHEL_VERSION|REDHAT_.*|LOGO|DEFAULT_HOSTNAME"
+)
+_LINUX = re.compile("PATH|HOME|USER|LOGNAME|SHELL|TMPDIR|LANG|LC_.*|LD_.*|XDG_.*|KUBENSMNT|NOTIFY_SOCKET")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +75,7 @@ def on_windows(
     )
     configured, read = _configured(made, carried, node, kubelet)
     files, named, fault_of_files = _files(made, configured, carried)
-    kept, environment_decisions = service_environment.keep(
+    kept, environment_decisions = _kept(
         {name: variable.value for name, variable in loaded.variables.items()}, asked
     )
     words = (*made.words, *configured.flags)
@@ -221,3 +227,38 @@ def _counted(arguments: int) -> str:
     if not arguments:
         return ""
     return " and 1 argument" if arguments == 1 else f" and {arguments} arguments"
+
+
+def _kept(variables: Mapping[str, str], asked: frozenset[str]) -> tuple[dict[str, str], tuple[Decision, ...]]:
+    """Which variables of the unit's environment the kubelet gets on Windows, too, and each decision.
+
+    `asked` are the variables that the command line names.
+    """
+    kept: dict[str, str] = {}
+    decisions: list[Decision] = []
+    for name in sorted(variables):
+        value = variables[name]
+        reason = _why_not(name, asked) or _why_the_same(name, kept)
+        if reason is None:
+            kept[name] = value
+            reason, outcome = "the kubelet reads it on Windows, too", Outcome.KEPT
+        else:
+            outcome = Outcome.DROPPED
+        decisions.append(Decision(About.ENVIRONMENT, name, outcome, reason))
+    return kept, tuple(decisions)
+
+
+def _why_not(name: str, asked: frozenset[str]) -> str | None:
+    if name in linux_units.WRITTEN_BY or name in asked:
+        return "it was there for the command line"
+    if _LINUX.fullmatch(name):
+        return "about Linux"
+    if _OS_RELEASE.fullmatch(name):
+        return "it describes a Linux system"
+    return None
+
+
+def _why_the_same(name: str, kept: Mapping[str, str]) -> str | None:
+    """Capitals sort first, so it is their way to write it that stays."""
+    same = [other for other in kept if other.upper() == name.upper()]
+    return f"Windows does not tell it from {same[0]}" if same else None

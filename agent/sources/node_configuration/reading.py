@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import datetime
+import hashlib
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from agent.sources.forms import Checking, mapping
+from agent.documents import Value
+from agent.sources.forms import Checking, mapping, number, text, texts
 from agent.sources.kubelet.documents import Document, NotReadable, read_document
-from agent.sources.node_configuration.building import build
-from agent.sources.node_configuration.model import NodeConfiguration
+from agent.sources.node_configuration import model
+from agent.sources.node_configuration.kinds import OF_THE_NODE, OWN_PROGRAM, kind_of
 from agent.sources.node_configuration.schema import API, KIND, SCHEMA
-from agent.sources.report import Entry, Report, Severity, bounded, quoted
+from agent.sources.report import Entry, Place, Report, Severity, bounded, quoted
 
 DATA_KEY = "node.yaml"
 """Of the ConfigMap's data."""
@@ -19,11 +23,13 @@ DATA_KEY = "node.yaml"
 _LARGEST = 1 << 20
 _MOST_DOCUMENTS = 100
 _SEPARATOR = re.compile(r"---[ \t]*(#.*)?\r?")
+_SECONDS = {"h": 3600, "m": 60, "s": 1}
+_SPAN = re.compile("(?<![0-9])([0-9]+)([hms])")
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    documents: tuple[NodeConfiguration, ...]
+    documents: tuple[model.NodeConfiguration, ...]
     """None of them where the report is fatal: a half of what is wanted is wanted by nobody."""
     report: Report
 
@@ -64,15 +70,15 @@ def _documents(name: str, contents: bytes, entries: list[Entry]) -> Iterator[Doc
 
 def _split(contents: bytes) -> Iterator[bytes]:
     """Each with empty lines before it, so that what is wrong is told by the line of the whole text."""
-    text = contents.decode("utf-8-sig", "surrogateescape")
+    whole = contents.decode("utf-8-sig", "surrogateescape")
     first, gathered = 0, list[str]()
-    for number, line in enumerate([*text.split("\n"), "---"]):
+    for at, line in enumerate([*whole.split("\n"), "---"]):
         if not _SEPARATOR.fullmatch(line):
             gathered.append(line)
             continue
         if not all(map(_is_empty, gathered)):
             yield ("\n" * first + "\n".join(gathered)).encode("utf-8", "surrogateescape")
-        first, gathered = number + 1, []
+        first, gathered = at + 1, []
 
 
 def _is_empty(line: str) -> bool:
@@ -81,7 +87,7 @@ def _is_empty(line: str) -> bool:
     return not said or said.startswith("#")
 
 
-def _read(document: Document, entries: list[Entry]) -> NodeConfiguration | None:
+def _read(document: Document, entries: list[Entry]) -> model.NodeConfiguration | None:
     api, kind = document.value.get("apiVersion"), document.value.get("kind")
     if isinstance(api, str) and isinstance(kind, str) and (api, kind) != (API, KIND):
         shown = quoted(f"{api} {kind}")
@@ -93,6 +99,70 @@ def _read(document: Document, entries: list[Entry]) -> NodeConfiguration | None:
     mine: list[Entry] = []
     checking = Checking(document, mine)
     value = mapping(checking.of(SCHEMA, document.value, ()))
-    made = None if mine else build(checking, value)
+    made = None if mine else _built(checking, value)
     entries += mine
     return made
+
+
+# What a document says, made typed; and its rules that a table of forms cannot say.
+
+
+def _built(checking: Checking, value: dict[str, Value]) -> model.NodeConfiguration:
+    """Of a document whose values have their forms; what else is wrong goes into its entries."""
+    nodes, rollout = mapping(value.get("nodes")), mapping(value.get("rollout"))
+    maintenance = mapping(value.get("maintenance"))
+    labels = {label: text(wanted) for label, wanted in mapping(nodes.get("labels")).items()}
+    return model.NodeConfiguration(
+        _origin(checking, ()),
+        _digest(value),
+        model.Nodes(texts(nodes.get("names")), labels),
+        _rollout(checking, rollout) if rollout else None,
+        model.Maintenance(maintenance.get("paused") is True, text(maintenance.get("reason"))),
+        tuple(_items(checking, value)),
+        _own_program(checking, value),
+    )
+
+
+def _digest(value: dict[str, Value]) -> str:
+    wanted = {name: value[name] for name in OF_THE_NODE if value.get(name)}
+    canonical = json.dumps(wanted, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _items(checking: Checking, value: dict[str, Value]) -> Iterator[model.Item]:
+    for name in OF_THE_NODE:
+        if name in value:
+            for wanted, place in kind_of(name).wanted(checking, value[name], (name,)):
+                yield model.Item(wanted, _origin(checking, place))
+
+
+def _own_program(checking: Checking, value: dict[str, Value]) -> model.OwnProgram | None:
+    if OWN_PROGRAM not in value:
+        return None
+    from agent.sources.node_configuration.kinds.own_program import own_program
+
+    place = (OWN_PROGRAM,)
+    return own_program(checking, mapping(value[OWN_PROGRAM]), place, _origin(checking, place))
+
+
+def _origin(checking: Checking, place: Place) -> model.Origin:
+    document = checking.document
+    line, column = document.positions.get(place, (None, None))
+    return model.Origin(document.name, place, line, column)
+
+
+def _rollout(checking: Checking, given: dict[str, Value]) -> model.Rollout:
+    window = sum(int(count) * _SECONDS[unit] for count, unit in _SPAN.findall(text(given.get("window"))))
+    return model.Rollout(
+        _time(checking, text(given["start"])) if "start" in given else None,
+        float(window),
+        number(given.get("percentage"), 100.0),
+    )
+
+
+def _time(checking: Checking, given: str) -> float:
+    try:
+        return datetime.datetime.fromisoformat(given).timestamp()
+    except (ValueError, OverflowError):
+        checking.wrong(("rollout", "start"), "there is no such time")
+        return 0.0

@@ -28,15 +28,8 @@ from agent.sources.forms import (
 )
 from agent.sources.kubelet.documents import Document
 from agent.sources.report import Entry, Place, Report, bounded, quoted, quoted_key
-from agent.sources.services_configmap import validation
+from agent.sources.services_configmap import model, validation
 from agent.sources.services_configmap.json_path import JsonPath, NoPath
-from agent.sources.services_configmap.model import (
-    ExpectedFile,
-    NodeVariable,
-    PreScript,
-    ServicesConfigMap,
-    WindowsService,
-)
 
 _LARGEST = 1 << 20
 _DATA = ("data",)
@@ -94,7 +87,7 @@ _MEANT_AS_PATH = re.compile(r"\.|(metadata|spec|status)\.")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    configuration: ServicesConfigMap | None
+    configuration: model.ServicesConfigMap | None
     """None where the report is fatal."""
     report: Report
 
@@ -175,7 +168,7 @@ class _Reading:
     def __init__(self, checking: Checking) -> None:
         self._checking = checking
 
-    def configuration(self, name: str, values: Mapping[str, Value]) -> ServicesConfigMap:
+    def configuration(self, name: str, values: Mapping[str, Value]) -> model.ServicesConfigMap:
         services = [
             self._service(mapping(service), (*_DATA, "services", at))
             for at, service in enumerate(items(values["services"]))
@@ -184,7 +177,7 @@ class _Reading:
         environment = {key: text(value) for key, value in mapping(values.get("environmentVars")).items()}
         watched = texts(values.get("watchedEnvironmentVars"))
         self._check_names(environment, (*_DATA, "environmentVars"))
-        return ServicesConfigMap(
+        return model.ServicesConfigMap(
             name,
             validation.in_order(services),
             tuple(self._files(items(values["files"]))),
@@ -192,7 +185,7 @@ class _Reading:
             tuple(dict.fromkeys(watched)),
         )
 
-    def _judge(self, services: list[WindowsService]) -> None:
+    def _judge(self, services: list[model.WindowsService]) -> None:
         for place, message in validation.faults(services):
             self._checking.wrong(place, message)
         for place, message in validation.oddities(services):
@@ -204,8 +197,8 @@ class _Reading:
             if (other := known.setdefault(name.upper(), name)) != name:
                 self._checking.wrong((*place, name), f"Windows takes it for the same as {quoted(other)}")
 
-    def _service(self, given: dict[str, Value], place: Place) -> WindowsService:
-        return WindowsService(
+    def _service(self, given: dict[str, Value], place: Place) -> model.WindowsService:
+        return model.WindowsService(
             text(given.get("name")),
             text(given.get("path")),
             self._variables(given.get("nodeVariablesInCommand"), (*place, "nodeVariablesInCommand")),
@@ -216,9 +209,9 @@ class _Reading:
             place,
         )
 
-    def _pre_scripts(self, given: Value, place: Place) -> tuple[PreScript, ...]:
+    def _pre_scripts(self, given: Value, place: Place) -> tuple[model.PreScript, ...]:
         return tuple(
-            PreScript(
+            model.PreScript(
                 text(script.get("path")),
                 text(script.get("variableName")),
                 self._variables(script.get("nodeArgs"), (*place, at, "nodeArgs")),
@@ -227,10 +220,10 @@ class _Reading:
             for at, script in enumerate(map(mapping, items(given)))
         )
 
-    def _variables(self, given: Value, place: Place) -> tuple[NodeVariable, ...]:
+    def _variables(self, given: Value, place: Place) -> tuple[model.NodeVariable, ...]:
         return tuple(self._each_variable(given, place))
 
-    def _each_variable(self, given: Value, place: Place) -> Iterator[NodeVariable]:
+    def _each_variable(self, given: Value, place: Place) -> Iterator[model.NodeVariable]:
         for at, variable in enumerate(map(mapping, items(given))):
             here = (*place, at, "nodeObjectJsonPath")
             path = text(variable.get("nodeObjectJsonPath"))
@@ -244,9 +237,9 @@ class _Reading:
                     "without braces it stands for itself, and nothing is looked up; {.metadata.name} would be"
                 )
                 self._checking.warn(here, message)
-            yield NodeVariable(text(variable.get("name")), made, here)
+            yield model.NodeVariable(text(variable.get("name")), made, here)
 
-    def _files(self, given: list[Value]) -> Iterator[ExpectedFile]:
+    def _files(self, given: list[Value]) -> Iterator[model.ExpectedFile]:
         known: dict[PureWindowsPath, str] = {}
         for at, file in enumerate(map(mapping, given)):
             place = (*_DATA, "files", at)
@@ -263,4 +256,4 @@ class _Reading:
                     (*place, "checksum"), "the same file is listed before, with another checksum"
                 )
             else:
-                yield ExpectedFile(path, checksum)
+                yield model.ExpectedFile(path, checksum)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
 
+from agent import spec
 from agent.sources import ignition
 from agent.sources.ignition import Configuration, Fetch, Origin
 from agent.sources.ignition.findings import Findings
@@ -22,18 +23,6 @@ from agent.sources.windows_paths import NotOnWindows, on_windows, windows_path_f
 from agent.sources.worker import notes
 from agent.sources.worker.carried import Carried, NotToBeHad
 from agent.sources.worker.needed import Judge
-from agent.spec import (
-    Content,
-    Directory,
-    Effect,
-    EnvironmentVariable,
-    File,
-    Inline,
-    Key,
-    Note,
-    Specification,
-    Want,
-)
 from agent.spec.credentials import Credentials
 
 UNIT = "kubelet.service"
@@ -48,7 +37,7 @@ _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    specification: Specification | None
+    specification: spec.Specification | None
     """None where the report is fatal."""
     report: Report
     """Of the documents and of what became of them."""
@@ -74,11 +63,11 @@ class _Compilation:
     carried: Carried
     report: Report = field(default_factory=Report)
     findings: dict[str, Findings] = field(default_factory=dict)
-    notes: list[Note] = field(default_factory=list)
-    taken: dict[Key, str] = field(default_factory=dict)
+    notes: list[spec.Note] = field(default_factory=list)
+    taken: dict[spec.Key, str] = field(default_factory=dict)
     """Every path that a file is written to, as Windows tells names apart, and what asks for it."""
 
-    def specification(self, node: Node, kubelet: Kubelet) -> Specification | None:
+    def specification(self, node: Node, kubelet: Kubelet) -> spec.Specification | None:
         if fault := install_directory_fault(self.placement.install_directory):
             path = quoted(str(self.placement.install_directory))
             entry = Entry(Severity.ERROR, f"{path} cannot be used: {fault}", "the install directory")
@@ -108,7 +97,7 @@ class _Compilation:
         self.report += report + made.report
         return None if self.report.fatal else made
 
-    def _of(self, made: WindowsKubelet) -> Specification:
+    def _of(self, made: WindowsKubelet) -> spec.Specification:
         self.notes += notes_of(made.decisions)
         judge = Judge(made.references, self.carried.looked_into)
         programs = list(self._programs())
@@ -118,7 +107,7 @@ class _Compilation:
         self.notes += notes.of_the_rest(self.configuration, UNIT)
         directories = self._directories(made, own_folders, [*programs, *files])
         reads = tuple(self._reads(made, directories))
-        wants: list[Want] = [
+        wants: list[spec.Want] = [
             *directories.values(),
             *files,
             *programs,
@@ -130,18 +119,18 @@ class _Compilation:
                 reads,
             ),
         ]
-        return Specification.of(self._unique(wants), self.notes, self._title())
+        return spec.Specification.of(self._unique(wants), self.notes, self._title())
 
     # Files
 
-    def _programs(self) -> Iterator[File]:
+    def _programs(self) -> Iterator[spec.File]:
         for want in self.placement.programs():
             self.taken[want.key] = str(want.path)
             yield want
 
-    def _files_anew(self, contents: Mapping[str, bytes]) -> Iterator[File]:
+    def _files_anew(self, contents: Mapping[str, bytes]) -> Iterator[spec.File]:
         for name, content in contents.items():
-            want = File(PureWindowsPath(name), Inline(content))
+            want = spec.File(PureWindowsPath(name), spec.Inline(content))
             fault = windows_path_fault(want.path) or self._already_taken(want.key)
             if fault:
                 self._refuse(f"{quoted(name)}: {fault}")
@@ -149,33 +138,33 @@ class _Compilation:
             self.taken[want.key] = name
             yield want
 
-    def _carried_files(self, anew: Mapping[str, bytes], judge: Judge) -> Iterator[File]:
+    def _carried_files(self, anew: Mapping[str, bytes], judge: Judge) -> Iterator[spec.File]:
         for path, file in self.configuration.files.items():
             windows = self._path_if_needed("file", path, file.origin, judge)
             for place in () if windows is None else judge.places(path) or (windows,):
                 if place in anew:
                     continue
-                key = Key(File.kind, place)
+                key = spec.Key(spec.File.kind, place)
                 if fault := self._already_taken(key):
                     self._error(file.origin, ("path",), fault)
                     continue
                 self.taken[key] = path
                 if file.appended and file.contents is None:
                     reason = "it is to be appended to a file that only Linux has; here it is the whole file"
-                    self.notes.append(Note(Effect.WARNING, f"file {path}", reason))
+                    self.notes.append(spec.Note(spec.Effect.WARNING, f"file {path}", reason))
                 content = self.carried.content(path)
                 self._note_size(path, content)
-                yield File(PureWindowsPath(place), content)
+                yield spec.File(PureWindowsPath(place), content)
 
-    def _note_size(self, path: str, content: Content) -> None:
+    def _note_size(self, path: str, content: spec.Content) -> None:
         """Of what becomes large only when it is unpacked: the document's own size does not show it."""
         packed = self.carried.packed_size(path)
         if packed is not None and content.size >= _LARGE:
             before, after = (f"{size / (1 << 20):.1f} MiB" for size in (packed, content.size))
             reason = "it is compressed, and written unpacked"
-            self.notes.append(Note(Effect.CHANGED, f"file {path}", reason, before, after))
+            self.notes.append(spec.Note(spec.Effect.CHANGED, f"file {path}", reason, before, after))
 
-    def _already_taken(self, key: Key) -> str | None:
+    def _already_taken(self, key: spec.Key) -> str | None:
         there = self.taken.get(key)
         return f"Windows takes it for the same file as {quoted(there)}" if there else None
 
@@ -190,13 +179,13 @@ class _Compilation:
             needed, reason = judge.verdict(path)
             if needed:
                 reason = f"{reason}, but links are not made; carry the file itself"
-            effect = Effect.WARNING if needed else Effect.IGNORED
-            self.notes.append(Note(effect, f"link {path}", reason, before=link.target))
+            effect = spec.Effect.WARNING if needed else spec.Effect.IGNORED
+            self.notes.append(spec.Note(effect, f"link {path}", reason, before=link.target))
 
     def _path_if_needed(self, kind: str, path: str, origin: Origin, judge: Judge) -> str | None:
         needed, reason = judge.verdict(path)
         if not needed:
-            self.notes.append(Note(Effect.IGNORED, f"{kind} {path}", reason))
+            self.notes.append(spec.Note(spec.Effect.IGNORED, f"{kind} {path}", reason))
             return None
         if path.count("/") > _DEEPEST:
             self._error(origin, ("path",), f"it lies deeper than {_DEEPEST} folders")
@@ -208,8 +197,8 @@ class _Compilation:
             return None
 
     def _directories(
-        self, made: WindowsKubelet, own: list[PureWindowsPath], files: list[File]
-    ) -> dict[Key, Directory]:
+        self, made: WindowsKubelet, own: list[PureWindowsPath], files: list[spec.File]
+    ) -> dict[spec.Key, spec.Directory]:
         known = folders.private(own, made.references)
         programs = folders.program(self.placement.install_directory)
         known[programs.key] = programs
@@ -220,11 +209,11 @@ class _Compilation:
             self.report += Report((Entry(Severity.ERROR, message, name, ("storage", "files")),))
         return directories
 
-    def _unique(self, wants: list[Want]) -> Iterator[Want]:
+    def _unique(self, wants: list[spec.Want]) -> Iterator[spec.Want]:
         """All but files where there has to be a folder, which are reported."""
-        folded = {Key("", want.key.name) for want in wants if isinstance(want, Directory)}
+        folded = {spec.Key("", want.key.name) for want in wants if isinstance(want, spec.Directory)}
         for want in wants:
-            if isinstance(want, File) and Key("", want.key.name) in folded:
+            if isinstance(want, spec.File) and spec.Key("", want.key.name) in folded:
                 path = self.taken[want.key]
                 message = "it would be a file where there has to be a folder"
                 file = self.configuration.files.get(path)
@@ -237,9 +226,11 @@ class _Compilation:
 
     # The rest
 
-    def _reads(self, made: WindowsKubelet, directories: Mapping[Key, Directory]) -> Iterator[Key]:
+    def _reads(
+        self, made: WindowsKubelet, directories: Mapping[spec.Key, spec.Directory]
+    ) -> Iterator[spec.Key]:
         for path in dict.fromkeys([*made.files, *(reference.windows for reference in made.references)]):
-            for key in (Key(File.kind, path), Key(Directory.kind, path)):
+            for key in (spec.Key(spec.File.kind, path), spec.Key(spec.Directory.kind, path)):
                 if key in self.taken or key in directories:
                     yield key
 
@@ -250,7 +241,7 @@ class _Compilation:
             if reference.by == "--kubeconfig" and path.parent == self.placement.install_directory:
                 yield Credentials(path)
 
-    def _environment_variables(self, made: WindowsKubelet) -> Iterator[EnvironmentVariable]:
+    def _environment_variables(self, made: WindowsKubelet) -> Iterator[spec.EnvironmentVariable]:
         """Containerd pulls images by the same proxy, and has no document that would tell it so."""
         for name, value in made.environment.items():
             if name.upper() not in _PROXIES:
@@ -258,10 +249,12 @@ class _Compilation:
             subject = f"machine's environment {name.upper()}"
             if "@" in value:
                 reason = "it holds a password that every user could read there; give it to containerd itself"
-                self.notes.append(Note(Effect.WARNING, subject, reason))
+                self.notes.append(spec.Note(spec.Effect.WARNING, subject, reason))
             else:
-                self.notes.append(Note(Effect.ADDED, subject, "containerd goes by it, too", after=value))
-                yield EnvironmentVariable(name.upper(), value)
+                self.notes.append(
+                    spec.Note(spec.Effect.ADDED, subject, "containerd goes by it, too", after=value)
+                )
+                yield spec.EnvironmentVariable(name.upper(), value)
 
     def _title(self) -> str:
         name, version = next(iter(self.configuration.documents.items()))

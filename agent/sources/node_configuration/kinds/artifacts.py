@@ -6,15 +6,8 @@ from pathlib import PureWindowsPath
 
 from agent.sources import urls
 from agent.sources.forms import Checking, Fields, ListOf, MapOf, Number, Text, mapping, number, text
+from agent.sources.node_configuration.kinds import values
 from agent.sources.node_configuration.kinds.kind import Given, several
-from agent.sources.node_configuration.kinds.values import (
-    MAX_SIZE,
-    name_form,
-    own_path,
-    path_form,
-    protection,
-    size_limit,
-)
 from agent.sources.report import Place
 from agent.sources.windows_paths import windows_path_fault
 from agent.spec import Artifact, Signer, Unpacking
@@ -45,7 +38,7 @@ SIGNER = Fields(
 )
 _UNPACK = Fields(
     {
-        "into": path_form("Below which folder."),
+        "into": values.path_form("Below which folder."),
         "strip": Number("So many folders are left out at the beginning of each name.", most=50),
         "members": MapOf(
             Text("What it is called below that folder.", "a path", r"[^\x00-\x1f]+", most=1_000),
@@ -59,7 +52,7 @@ _UNPACK = Fields(
 )
 _ARTIFACT = Fields(
     {
-        "name": name_form("For a person, and no other artifact's."),
+        "name": values.name_form("For a person, and no other artifact's."),
         "source": SOURCE,
         "sha256": SHA256,
         "sha512": Text("The same.", "a SHA-512 in 128 hexadecimal digits", pattern="[0-9A-Fa-f]{128}"),
@@ -70,9 +63,9 @@ _ARTIFACT = Fields(
             pattern=r"https://[^\s\x00-\x1f/?#][^\s\x00-\x1f]*",
             most=8_000,
         ),
-        "maxSize": MAX_SIZE,
+        "maxSize": values.MAX_SIZE,
         "signer": SIGNER,
-        "path": path_form("Where it is to be, as one file. Folders on the way are made."),
+        "path": values.path_form("Where it is to be, as one file. Folders on the way are made."),
         "unpack": _UNPACK,
         "protection": Text(
             "Who may do what with its files. private: SYSTEM and administrators only. program: users may read"
@@ -94,12 +87,12 @@ def _artifact(checking: Checking, given: Given, place: Place) -> Artifact:
         from_where,
         _unpacking(checking, mapping(given["unpack"]), (*place, "unpack"))
         if "unpack" in given
-        else own_path(checking, given, place),
+        else values.own_path(checking, given, place),
         f"{said}:{text(given[said]).lower()}" if said else "",
         text(given.get("checksums")),
         signer(given),
-        protection(given),
-        size_limit(given),
+        values.protection(given),
+        values.size_limit(given),
     )
 
 
@@ -119,7 +112,7 @@ def signer(given: Given) -> Signer | None:
 
 
 def _unpacking(checking: Checking, given: Given, place: Place) -> Unpacking:
-    into = own_path(checking, given, place, "into")
+    into = values.own_path(checking, given, place, "into")
     members = {member: text(name) for member, name in mapping(given.get("members")).items()}
     if members and "strip" in given:
         checking.wrong((*place, "strip"), "members have whole names, of which nothing is left out")

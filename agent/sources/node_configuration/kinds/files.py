@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from agent.sources import urls
 from agent.sources.forms import Checking, Fields, Flag, ListOf, Text, mapping, text
+from agent.sources.node_configuration.kinds import values
 from agent.sources.node_configuration.kinds.kind import Given, several
-from agent.sources.node_configuration.kinds.values import (
-    BASE64,
-    MAX_SIZE,
-    PROTECTION,
-    content,
-    own_path,
-    path,
-    path_form,
-    protection,
-    size_limit,
-)
 from agent.sources.node_configuration.model import RemoteFile, Source
 from agent.sources.report import Place
 from agent.spec import File
@@ -31,22 +21,24 @@ _SOURCE = Fields(
         "sha256": Text(
             "What it has to hash to.", "a SHA-256 in 64 hexadecimal digits", pattern="[0-9A-Fa-f]{64}"
         ),
-        "maxSize": MAX_SIZE,
+        "maxSize": values.MAX_SIZE,
     },
     "Its content is downloaded, and checked.",
     needed=("url", "sha256"),
 )
 _FILE = Fields(
     {
-        "path": path_form("Where it is. Folders on the way are made."),
+        "path": values.path_form("Where it is. Folders on the way are made."),
         "text": Text("Its content, in UTF-8."),
-        "base64": BASE64,
+        "base64": values.BASE64,
         "source": _SOURCE,
         "existing": Flag(
             "It has to be there already, and its protection alone is looked after.", only_true=True
         ),
-        "protection": PROTECTION,
-        "until": path_form("Wanted until this other file is there; then it goes: a credential for one use."),
+        "protection": values.PROTECTION,
+        "until": values.path_form(
+            "Wanted until this other file is there; then it goes: a credential for one use."
+        ),
     },
     needed=("path",),
     exactly_one=("text", "base64", "source", "existing"),
@@ -54,20 +46,20 @@ _FILE = Fields(
 
 
 def _file(checking: Checking, given: Given, place: Place) -> File | RemoteFile:
-    own = own_path(checking, given, place)
-    until = path(given, "until")
+    own = values.own_path(checking, given, place)
+    until = values.path(given, "until")
     if "source" in given:
         source = _source(checking, mapping(given["source"]), (*place, "source"))
-        return RemoteFile(own, source, protection(given), until)
-    inline = None if "existing" in given else content(checking, given, place)
-    return File(own, inline, protection(given), until)
+        return RemoteFile(own, source, values.protection(given), until)
+    inline = None if "existing" in given else values.content(checking, given, place)
+    return File(own, inline, values.protection(given), until)
 
 
 def _source(checking: Checking, given: Given, place: Place) -> Source:
     url = text(given["url"])
     if urls.parse(url) is None:
         checking.wrong((*place, "url"), "it is no URL")
-    return Source(url, text(given["sha256"]).lower(), size_limit(given))
+    return Source(url, text(given["sha256"]).lower(), values.size_limit(given))
 
 
 KIND = several(ListOf(_FILE, "Files."), _file)

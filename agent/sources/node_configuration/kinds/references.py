@@ -7,24 +7,18 @@ from pathlib import PureWindowsPath
 
 from agent.documents import Value
 from agent.sources.forms import Fields, items, mapping, text
-from agent.sources.node_configuration.kinds.values import (
-    FEATURE,
-    VARIABLE,
-    name_form,
-    path_form,
-    service_name_form,
-)
+from agent.sources.node_configuration.kinds import values
 from agent.spec import Key
 
 _FORMS = {
-    "file": path_form("The file of this path."),
-    "directory": path_form("The folder of this path."),
-    "service": service_name_form("The service of this name."),
-    "environmentVariable": VARIABLE,
-    "command": name_form("The command of this name."),
-    "network": name_form("The container network of this name."),
-    "containerdConfiguration": path_form("containerd's configuration file of this path."),
-    "windowsFeature": FEATURE,
+    "file": values.path_form("The file of this path."),
+    "directory": values.path_form("The folder of this path."),
+    "service": values.service_name_form("The service of this name."),
+    "environmentVariable": values.VARIABLE,
+    "command": values.name_form("The command of this name."),
+    "network": values.name_form("The container network of this name."),
+    "containerdConfiguration": values.path_form("containerd's configuration file of this path."),
+    "windowsFeature": values.FEATURE,
 }
 _KINDS = {
     "environmentVariable": "environment_variable",
