@@ -22,7 +22,8 @@ from agent.engine.planning import together
 from agent.host.port import Host
 from agent.sources.kubelet.node import NEWEST, OLDEST, Kubelet
 from agent.sources.kubelet.prerequisites import prerequisites, release
-from agent.sources.node_configuration.model import Item, NodeConfiguration, Origin
+from agent.sources.node_configuration.model import Item, NodeConfiguration
+from agent.sources.report import Origin
 from agent.spec import Inline
 from service import continuing, installation
 from service.program import SERVICE

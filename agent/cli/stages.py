@@ -24,7 +24,7 @@ from agent.host.errors import HostError
 from agent.host.port import Host
 from agent.release import RELEASE
 from agent.resources.kind import CannotBeSo, NotWell
-from agent.sources.node_configuration.model import Origin
+from agent.sources.report import Origin
 from agent.sources.urls import shown
 from agent.spec import Artifact, Key, Specification
 

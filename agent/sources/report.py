@@ -58,6 +58,30 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where something was said, for messages about it."""
+
+    document: str
+    """The file, the unit, or part 2 of user data: as a person would look for it."""
+    place: Place = ()
+    line: int | None = None
+    column: int | None = None
+
+    def below(self, *steps: str | int) -> Origin:
+        """A field that is not there, or that has no line of its own."""
+        return Origin(self.document, (*self.place, *steps), self.line, self.column)
+
+    def entry(self, severity: Severity, message: str) -> Entry:
+        return Entry(severity, message, self.document, self.place, self.line, self.column)
+
+    def error(self, message: str) -> Entry:
+        return self.entry(Severity.ERROR, message)
+
+    def __str__(self) -> str:
+        return f"{self.document} line {self.line}" if self.line is not None else self.document
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     entries: tuple[Entry, ...] = ()
     omitted: int = 0

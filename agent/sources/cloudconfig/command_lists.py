@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from agent.secret_fields import registers_secrets
 from agent.sources.cloudconfig import scripts
 from agent.sources.cloudconfig.document import Node, kind_of
-from agent.sources.cloudconfig.faults import Findings, Origin
+from agent.sources.cloudconfig.faults import Findings
 from agent.sources.cloudconfig.model import Command
+from agent.sources.report import Origin
 from agent.spec import Shell
 
 

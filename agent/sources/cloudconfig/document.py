@@ -13,8 +13,8 @@ import yaml
 
 from agent.redaction import register_document
 from agent.secret_fields import registers_secrets
-from agent.sources.cloudconfig.faults import Origin, Refused
-from agent.sources.report import quoted, quoted_key
+from agent.sources.cloudconfig.faults import Refused
+from agent.sources.report import Origin, quoted, quoted_key
 from agent.yaml_events import Builder
 from agent.yaml_faults import yaml_fault
 

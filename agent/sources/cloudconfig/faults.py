@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from agent.sources.report import Entry, Place, Report, Severity, bounded
+from agent.sources.report import Entry, Origin, Report, bounded
 from agent.spec import Effect, Note
 
 _MOST_NOTES = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where something was said."""
-
-    part: str
-    """user data, or part 2 of it, as a person would look for it."""
-    place: Place = ()
-    line: int | None = None
-    column: int | None = None
-
-    def below(self, *steps: str | int) -> Origin:
-        """A field that is not there, or that has no line of its own."""
-        return Origin(self.part, (*self.place, *steps), self.line, self.column)
-
-    def __str__(self) -> str:
-        return f"{self.part} line {self.line}" if self.line is not None else self.part
 
 
 class Refused(Exception):
@@ -47,8 +29,7 @@ class Findings:
     notes: list[Note] = field(default_factory=list)
 
     def error(self, origin: Origin, why: str, *, is_unserved: bool = False) -> None:
-        place, line, column = origin.place, origin.line, origin.column
-        self.errors.append(Entry(Severity.ERROR, why, origin.part, place, line, column, is_unserved))
+        self.errors.append(replace(origin.error(why), is_unserved=is_unserved))
 
     def refused(self, fault: Refused) -> None:
         self.error(fault.origin, str(fault), is_unserved=fault.is_unserved)

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from agent.sources import ignition
 from agent.sources.cloudconfig import cluster_api, command_lists
 from agent.sources.cloudconfig.command_lists import Line
-from agent.sources.cloudconfig.faults import Findings, Origin, Refused
+from agent.sources.cloudconfig.faults import Findings, Refused
 from agent.sources.cloudconfig.loading import Outcome
 from agent.sources.cloudconfig.model import Command, Join, Step, UserData, WrittenFile
 from agent.sources.cloudconfig.settings import is_server, time_from
 from agent.sources.cloudconfig.written_files import DEFAULT_MODE, protection, windows_path
 from agent.sources.ignition.findings import Findings as Located
+from agent.sources.report import Origin
 from agent.sources.windows_paths import NotOnWindows
 from agent.sources.worker import notes
 from agent.sources.worker.carried import Carried, NotToBeHad
@@ -69,7 +70,7 @@ def from_ignition(outcome: ignition.Outcome, fetch: ignition.Fetch | None = None
         place = (*fault.origin.place, *fault.below)
         at.error(place, str(fault), is_unserved=fault.is_unserved)
     except Refused as fault:
-        at = located.setdefault(fault.origin.part, Located())
+        at = located.setdefault(fault.origin.document, Located())
         at.error(fault.origin.place, str(fault))
     report = outcome.report + findings.report() + outcome.located(located)
     return Outcome(None if report.fatal else made, report)

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
+from urllib.parse import unquote
 
 from agent.sources import ignition
-from agent.sources.cloudconfig import (
-    cluster_api,
-    command_lists,
-    document,
-    includes,
-    merging,
-    scripts,
-    template,
-)
+from agent.sources.cloudconfig import cluster_api, command_lists, document, merging, scripts, template
 from agent.sources.cloudconfig.document import Node
-from agent.sources.cloudconfig.faults import Findings, Origin, Refused
+from agent.sources.cloudconfig.faults import Findings, Refused
 from agent.sources.cloudconfig.model import Command, Join, UserData, WrittenFile
 from agent.sources.cloudconfig.parts import Kind, Part, parts, template_of
 from agent.sources.cloudconfig.settings import Settings, settings
-from agent.sources.cloudconfig.written_files import Entry
-from agent.sources.report import Report, quoted
+from agent.sources.cloudconfig.unpacking import LARGEST
+from agent.sources.cloudconfig.written_files import Entry, windows_path
+from agent.sources.ignition.contents import PLAIN, Unsound
+from agent.sources.ignition.obtaining import HEADERS
+from agent.sources.report import Origin, Report, quoted
+from agent.sources.windows_paths import NotOnWindows
 from agent.spec import Protection
 
 _MOST_INCLUDED = 20
+_INCLUDE = re.compile(r"#include(-once)?[ \t]*", re.IGNORECASE)
+_FILE = re.compile(r"file://(?:localhost)?/(?P<path>.*)", re.IGNORECASE)
+_HTTP = re.compile(r"https?://\S+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def load(
     hooks have written, of those that an earlier call of this awaited.
     """
     findings = Findings()
-    reading = _Reading(metadata or {}, includes.Includes(fetch, included or {}), findings)
+    reading = _Reading(metadata or {}, _Includes(fetch, included or {}), findings)
     try:
         reading.take(parts(name, raw, findings))
         made = reading.made()
@@ -60,10 +61,61 @@ def load(
     return Outcome(None if report.fatal else made, report)
 
 
+class _Includes:
+    """User data that is elsewhere: named by address, one a line."""
+
+    def __init__(self, fetch: ignition.Fetch | None, files: Mapping[PureWindowsPath, bytes]) -> None:
+        self._fetch = fetch
+        self._files = files
+        self.awaited: list[PureWindowsPath] = []
+        self.awaited_by = Origin("")
+
+    def of(self, part: Part) -> Iterator[tuple[str, bytes]]:
+        """A name for each document, and its bytes. Raises Refused."""
+        for number, line in enumerate(part.text.split("\n"), 1):
+            found = _INCLUDE.match(line)
+            address = (line[found.end() :] if found else line).strip()
+            if not address or address.startswith("#"):
+                continue
+            origin = Origin(part.name, line=number)
+            raw = self._document(address, origin)
+            if raw is not None:
+                # Its address may hold a token.
+                yield f"what {part.name} includes in line {number}", raw
+
+    def _document(self, address: str, origin: Origin) -> bytes | None:
+        if found := _FILE.fullmatch(address):
+            return self._file(found["path"], origin)
+        if not _HTTP.fullmatch(address):
+            raise Refused(origin, "an address with http, https or file is expected")
+        if self._fetch is None:
+            raise Refused(origin, "it would have to be fetched, and nothing is fetched here")
+        try:
+            request = ignition.Request(address, tuple(HEADERS.items()), PLAIN, ignition.Network())
+            return b"".join(PLAIN.unpack(self._fetch(request), LARGEST))
+        except ignition.FetchFailed as fault:
+            is_unserved = not isinstance(fault, ignition.FetchRefused)
+            raise Refused(origin, f"it cannot be fetched: {fault}", is_unserved=is_unserved) from None
+        except Unsound as fault:
+            raise Refused(origin, str(fault)) from None
+
+    def _file(self, address: str, origin: Origin) -> bytes | None:
+        path = unquote(address)
+        try:
+            wanted = windows_path(path if re.match("[A-Za-z]:", path) else f"/{path}")
+        except NotOnWindows as fault:
+            raise Refused(origin, f"this cannot be a path on Windows: {fault.unquoted}") from None
+        if wanted in self._files:
+            return self._files[wanted]
+        self.awaited.append(wanted)
+        self.awaited_by = origin
+        return None
+
+
 @dataclass(slots=True)
 class _Reading:
     metadata: Mapping[str, object]
-    includes: includes.Includes
+    includes: _Includes
     findings: Findings
     boot_hooks: list[Command] = field(default_factory=list)
     config: Node | None = None

@@ -12,31 +12,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agent.sources.cloudconfig.document import Node
-from agent.sources.cloudconfig.faults import Origin, Refused
+from agent.sources.cloudconfig.faults import Refused
+from agent.sources.report import Origin
 
 _HOW = re.compile(r"([A-Za-z_]\w*)\(([^()]*)\)")
 _KEYS = ("merge_how", "merge_type")
-_KINDS = ("dict", "list", "str")
+_RECURSIONS = ("recurse_str", "recurse_array", "recurse_list", "recurse_dict")
 _OPTIONS = {
-    "dict": {
-        "replace",
-        "no_replace",
-        "recurse_str",
-        "recurse_array",
-        "recurse_list",
-        "recurse_dict",
-        "allow_delete",
-    },
-    "list": {
-        "replace",
-        "no_replace",
-        "append",
-        "prepend",
-        "recurse_str",
-        "recurse_array",
-        "recurse_list",
-        "recurse_dict",
-    },
+    "dict": {"replace", "no_replace", "allow_delete", *_RECURSIONS},
+    "list": {"replace", "no_replace", "append", "prepend", *_RECURSIONS},
     "str": {"append"},
 }
 
@@ -118,12 +102,12 @@ def _strategy(part: Node, header: str) -> Strategy | None:
     given = next((part.mapping[key] for key in _KEYS if key in part.mapping), None)
     origin = given.origin if given else part.origin
     said = list(_said(given)) if given else []
-    said += _in_text(header, Origin(part.origin.part))
+    said += _in_text(header, Origin(part.origin.document))
     if not said:
         return None
     made: dict[str, frozenset[str]] = {}
     for name, options in said:
-        if name not in _KINDS or not options <= _OPTIONS[name]:
+        if name not in _OPTIONS or not options <= _OPTIONS[name]:
             raise Refused(
                 origin,
                 "this way of merging is not known; use dict(), list() and str() with cloud-init's options",

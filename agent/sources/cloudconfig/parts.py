@@ -14,10 +14,10 @@ from email import message_from_bytes
 from typing import TYPE_CHECKING
 
 from agent.secret_fields import registers_secrets
-from agent.sources.cloudconfig.faults import Findings, Origin, Refused
+from agent.sources.cloudconfig.faults import Findings, Refused
 from agent.sources.cloudconfig.mime_bounds import check_bounds
 from agent.sources.cloudconfig.unpacking import Unreadable, base64_decoded, text_of, unpacked
-from agent.sources.report import quoted
+from agent.sources.report import Origin, quoted
 
 if TYPE_CHECKING:
     from email.message import Message

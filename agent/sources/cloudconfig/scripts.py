@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from agent.sources.cloudconfig.faults import Origin, Refused
+from agent.sources.cloudconfig.faults import Refused
 from agent.sources.cloudconfig.model import Command
 from agent.sources.cloudconfig.parts import Part
+from agent.sources.report import Origin
 from agent.spec import Shell
 
 _POWERSHELL = re.compile(r"#(ps1|ps1_sysnative|ps1_x86)\s")

@@ -18,7 +18,7 @@ from agent.sources.ignition.model import (
     Request,
 )
 from agent.sources.ignition.resolving import LARGEST_FILE, Limits, Outcome, load
-from agent.sources.ignition.schema import Origin
+from agent.sources.report import Origin
 
 __all__ = [
     "LARGEST_FILE", "Configuration", "Contents", "Fetch", "FetchFailed", "FetchRefused", "File", "Inline",

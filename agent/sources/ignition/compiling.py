@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from agent.sources.ignition import model, rules
 from agent.sources.ignition.contents import Hash, Packing
-from agent.sources.ignition.schema import Origin, Record
-from agent.sources.report import Place, quoted
+from agent.sources.ignition.schema import Record
+from agent.sources.report import Origin, Place, quoted
 
 Refuse = Callable[[Origin, "Place", str], None]
 """Told what cannot be made, where (with the steps below it), and why."""

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from agent.secret_fields import registers_secrets
 from agent.sources.ignition.contents import PLAIN, Bytes, Packing, in_blocks
-from agent.sources.ignition.schema import Origin
+from agent.sources.report import Origin
 
 RESPONSE_TIMEOUT = 10
 """Seconds, where a configuration names no limit."""

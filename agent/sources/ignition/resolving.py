@@ -16,8 +16,8 @@ from agent.sources.ignition.findings import Findings
 from agent.sources.ignition.model import Configuration, Contents, Fetch, File, Inline, Network
 from agent.sources.ignition.obtaining import ALLOW_MORE, HEADERS, Unobtainable, obtained
 from agent.sources.ignition.reading import Reading, read
-from agent.sources.ignition.schema import MergedCheck, Origin, Record, recheck
-from agent.sources.report import Place, Report
+from agent.sources.ignition.schema import MergedCheck, Record, recheck
+from agent.sources.report import Origin, Place, Report
 
 _AUTHORITIES_SIZE = 1 << 22
 LARGEST_FILE = 256 << 20

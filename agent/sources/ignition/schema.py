@@ -17,7 +17,7 @@ from typing import NamedTuple, cast
 
 from agent.sources.ignition.document import Json
 from agent.sources.ignition.findings import Findings
-from agent.sources.report import Place, quoted
+from agent.sources.report import Origin, quoted
 
 NEWEST = 99
 
@@ -44,14 +44,6 @@ class Source:
 
     url: str
     data: bytes | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where something was said, for messages about it."""
-
-    document: str
-    place: Place
 
 
 class Record(dict[str, "Value"]):

@@ -18,7 +18,8 @@ from agent.sources.kubelet import feature_gates, fields, flags, labels
 from agent.sources.kubelet.command_line import EFFECTS, Unusable, pairs, switch, value_of
 from agent.sources.kubelet.configuration import AFFINITY_GATE, SIGNALS
 from agent.sources.kubelet.decisions import About, Decision, Outcome
-from agent.sources.kubelet.flags import Flag, Kind, Treatment
+from agent.sources.kubelet.fields import Treatment
+from agent.sources.kubelet.flags import Flag, Kind
 from agent.sources.kubelet.node import Kubelet, Node
 from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, path_on_windows
 from agent.sources.node_names import canonical
@@ -235,7 +236,6 @@ class _Making:
         reason: str,
         before: str = "",
         after: str = "",
-        *,
         secret: bool = False,
     ) -> None:
         self.decisions.append(Decision(About.FLAG, f"--{name}", outcome, reason, before, after, secret))

@@ -10,13 +10,13 @@ from agent.sources.kubelet import command_line, flags, labels
 from agent.sources.kubelet.command_line import Given, Unusable
 from agent.sources.kubelet.decisions import About, Decision, Outcome
 from agent.sources.kubelet.documents import Value
-from agent.sources.kubelet.flags import Flag, Treatment
+from agent.sources.kubelet.fields import Treatment
+from agent.sources.kubelet.flags import Flag
 from agent.sources.kubelet.linux_units import why_unset
 from agent.sources.kubelet.node import DOCKER_BY_DEFAULT_UNTIL, PRIORITY_CLASS, Kubelet, Node
 from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, place_on_windows
-from agent.sources.report import Entry, Report, Severity, bounded, quoted
+from agent.sources.report import Entry, Origin, Report, Severity, bounded, quoted
 from agent.sources.systemd.environment import Word
-from agent.sources.systemd.service import Origin
 
 DEFAULT_CONFIGURATION = "/etc/kubernetes/kubelet.conf"
 DEFAULT_BOOTSTRAP = "/etc/kubernetes/kubeconfig"
@@ -352,7 +352,6 @@ class _Translation:
         reason: str,
         before: str = "",
         after: str = "",
-        *,
         secret: bool = False,
     ) -> None:
         self.decisions.append(Decision(About.FLAG, name, outcome, reason, before, after, secret))
@@ -363,8 +362,7 @@ class _Translation:
         self._decide(f"--{known.name}", outcome, reason, before, after, secret=known.secret)
 
     def _report(self, severity: Severity, message: str) -> None:
-        place = ("Service", "ExecStart")
-        self.entries.append(Entry(severity, message, self.origin.document, place, self.origin.line))
+        self.entries.append(self.origin.entry(severity, message))
 
 
 def _told(given: Given, part: str) -> str:

@@ -197,17 +197,8 @@ class _Making:
         self, name: str, outcome: Outcome, reason: str, before: Value = None, after: Value = None
     ) -> None:
         known = fields.by_name().get(name)
-        self.decisions.append(
-            Decision(
-                About.CONFIGURATION,
-                name,
-                outcome,
-                reason,
-                _shown(before),
-                _shown(after),
-                secret=known is not None and known.secret,
-            )
-        )
+        secret, shown = known is not None and known.secret, (_shown(before), _shown(after))
+        self.decisions.append(Decision(About.CONFIGURATION, name, outcome, reason, *shown, secret=secret))
 
     def _refuse(self, name: str, message: str) -> None:
         place = tuple(name.split("."))

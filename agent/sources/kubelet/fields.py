@@ -27,9 +27,13 @@ class Shape(enum.Enum):
 
 
 class Treatment(enum.Enum):
+    """What becomes of a field, or of a flag."""
+
     KEEP = "kept"
     PATH = "its path mapped to C:"
     FOLDER = "its path mapped to C:, where a folder will be"
+    CONFIGURE = "moved into the configuration, where the rules for Windows are"
+    """A flag."""
     RULE = "has a rule of its own"
     SIGNALS = "without the signals that Windows does not have"
     AFFINITY = "kept where Windows can do it"
@@ -47,7 +51,7 @@ class Field:
 
 
 BOOL, INTEGER, NUMBER, TEXT, DURATION, INTEGERS, TEXTS, OBJECTS, OBJECT, TEXT_MAP, BOOL_MAP, TEXTS_MAP = Shape
-KEEP, PATH, FOLDER, RULE, SIGNALS, AFFINITY, DROP = Treatment
+KEEP, PATH, FOLDER, CONFIGURE, RULE, SIGNALS, AFFINITY, DROP = Treatment
 
 _CGROUPS = "Windows has no control groups"
 

@@ -67,9 +67,7 @@ def on_windows(
     try:
         given = kubelet_words(command.program, _expanded(command, answers.variables))
     except NotAKubelet as fault:
-        place = ("Service", "ExecStart")
-        entry = Entry(Severity.ERROR, str(fault), command.origin.document, place, command.origin.line)
-        return WindowsKubelet(report + Report((entry,)))
+        return WindowsKubelet(report + Report((command.origin.error(str(fault)),)))
     made = arguments.translate(
         given, command.origin, node, kubelet, carries_bootstrap=arguments.DEFAULT_BOOTSTRAP in carried
     )
@@ -105,11 +103,10 @@ def _command(service: Service) -> tuple[Command | None, Report]:
         entry = Entry(Severity.ERROR, "there is no command that starts the kubelet", service.name, place)
         return None, Report((entry,))
     if len(commands) > 1 and service.type != "oneshot":
-        origin = commands[1].origin
         message = (
             "a second command; systemd refuses such a service (an empty ExecStart= takes the first away)"
         )
-        return None, Report((Entry(Severity.ERROR, message, origin.document, place, origin.line),))
+        return None, Report((commands[1].origin.error(message),))
     return commands[0], Report()
 
 
@@ -124,9 +121,7 @@ def _missing_files(loaded: Environment) -> Report:
     for file in loaded.missing:
         if file.path not in linux_units.WRITTEN_LATER:
             message = f"the document carries no {file.path}; what it sets has no value here"
-            place = ("Service", "EnvironmentFile")
-            origin = file.origin
-            entries.append(Entry(Severity.WARNING, message, origin.document, place, origin.line))
+            entries.append(file.origin.entry(Severity.WARNING, message))
     return Report(tuple(entries))
 
 
@@ -208,8 +203,7 @@ def _too_long(words: Sequence[str], command: Command) -> Iterator[Entry]:
         message = (
             f"its flags are longer than the {_LONGEST_COMMAND_LINE} characters that Windows has room for"
         )
-        place = ("Service", "ExecStart")
-        yield Entry(Severity.ERROR, message, command.origin.document, place, command.origin.line)
+        yield command.origin.error(message)
 
 
 def _other_commands(service: Service) -> Iterator[Decision]:

@@ -10,7 +10,7 @@ from pathlib import PureWindowsPath
 from agent import spec
 from agent.sources.kubelet.folders import with_parents
 from agent.sources.node_configuration import model
-from agent.sources.report import Entry, Report, Severity
+from agent.sources.report import Entry, Origin, Report, Severity
 
 _BRINGING = "the command prepare --kubernetes-version brings it, or a join: do that first"
 
@@ -20,7 +20,7 @@ class Compiled:
     specification: spec.Specification | None
     """None where the report is fatal."""
     report: Report
-    origins: Mapping[spec.Key, model.Origin] = field(default_factory=dict)
+    origins: Mapping[spec.Key, Origin] = field(default_factory=dict)
     """Where each of the resources was said; of what is on the way to others, where the first of these was."""
     artifacts: tuple[spec.Artifact, ...] = ()
     """All that has to be fetched, unless nothing of it is needed."""
@@ -66,7 +66,7 @@ class _Work:
         self._obtain = obtain
         self._wants: dict[spec.Key, spec.Want] = {}
         self.artifacts: list[spec.Artifact] = []
-        self.origins: dict[spec.Key, model.Origin] = {}
+        self.origins: dict[spec.Key, Origin] = {}
         self.entries: list[Entry] = []
 
     def add(self, document: model.NodeConfiguration) -> None:
@@ -118,7 +118,7 @@ class _Work:
                 if reference not in self._wants and not self._may_hold(reference):
                     self._wrong(origin, f"it refers to {reference}, which is not wanted of this node")
 
-    def origins_of_all(self) -> Mapping[spec.Key, model.Origin]:
+    def origins_of_all(self) -> Mapping[spec.Key, Origin]:
         found = dict(self.origins)
         for key, want in self._wants.items():
             for above in (*_folders_to(want), *(each.key for each in want.on_the_way)):
@@ -176,7 +176,7 @@ class _Work:
             elif not isinstance(want, spec.Directory):
                 yield want
 
-    def _wrong(self, origin: model.Origin, message: str) -> None:
+    def _wrong(self, origin: Origin, message: str) -> None:
         self.entries.append(origin.error(message))
 
 

@@ -9,25 +9,12 @@ from typing import Protocol
 
 from agent import log_runner
 from agent.secret_fields import registers_secrets
-from agent.sources.report import Entry, Place, Severity
+from agent.sources.report import Origin
 from agent.spec import Artifact, Content, Protection, Signer, Want
 from agent.spec.artifact import SIZE_LIMIT
 
 LOG_RUNNER = PureWindowsPath(r"C:\k") / log_runner.NAME
 """What writes the output of services. It comes with a release of Kubernetes, and not with a document."""
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where something was said."""
-
-    document: str
-    place: Place
-    line: int | None = None
-    column: int | None = None
-
-    def error(self, message: str) -> Entry:
-        return Entry(Severity.ERROR, message, self.document, self.place, self.line, self.column)
 
 
 @dataclass(frozen=True, slots=True)

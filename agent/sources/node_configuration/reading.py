@@ -15,7 +15,7 @@ from agent.sources.kubelet.documents import Document, NotReadable, read_document
 from agent.sources.node_configuration import model
 from agent.sources.node_configuration.kinds import OF_THE_NODE, OWN_PROGRAM, kind_of
 from agent.sources.node_configuration.schema import API, KIND, SCHEMA
-from agent.sources.report import Entry, Place, Report, Severity, bounded, quoted
+from agent.sources.report import Entry, Origin, Place, Report, Severity, bounded, quoted
 
 DATA_KEY = "node.yaml"
 """Of the ConfigMap's data."""
@@ -145,10 +145,10 @@ def _own_program(checking: Checking, value: dict[str, Value]) -> model.OwnProgra
     return own_program(checking, mapping(value[OWN_PROGRAM]), place, _origin(checking, place))
 
 
-def _origin(checking: Checking, place: Place) -> model.Origin:
+def _origin(checking: Checking, place: Place) -> Origin:
     document = checking.document
     line, column = document.positions.get(place, (None, None))
-    return model.Origin(document.name, place, line, column)
+    return Origin(document.name, place, line, column)
 
 
 def _rollout(checking: Checking, given: dict[str, Value]) -> model.Rollout:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from agent.redaction import register_named
-from agent.sources.report import Entry, Report, Severity, bounded, quoted_key
+from agent.sources.report import Entry, Origin, Report, Severity, bounded, quoted_key
 from agent.sources.systemd import words
-from agent.sources.systemd.service import EnvironmentFile, Origin, Service, Variable, is_variable_name
+from agent.sources.systemd.service import EnvironmentFile, Service, Variable, is_variable_name
 from agent.sources.systemd.specifiers import Resolved
 
 _NEWLINES = "\n\r"
@@ -92,7 +92,7 @@ def read_file(path: str, contents: bytes) -> tuple[tuple[Variable, ...], Report]
         if is_variable_name(name):
             register_named(name, value)
             found.pop(name, None)
-            found[name] = Variable(name, value, Origin(path, line))
+            found[name] = Variable(name, value, Origin(path, line=line))
         else:
             # Not quoted: it is a line of a key that began above, more often than not.
             message = "what is before the equals sign is no name of a variable; systemd ignores it"

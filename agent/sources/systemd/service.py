@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agent.redaction import register_named
-from agent.sources.report import Entry, Report, Severity, bounded, quoted
+from agent.sources.report import Entry, Origin, Report, Severity, bounded, quoted
 from agent.sources.systemd import specifiers, words
 from agent.sources.systemd.unit_files import BLANKS, UNIT_FOLDERS, Setting, UnitFile, read_unit
 
@@ -15,12 +15,6 @@ EXEC_SETTINGS = (
     "ExecCondition", "ExecStartPre", "ExecStart", "ExecStartPost", "ExecReload", "ExecStop", "ExecStopPost",
 )  # fmt: skip
 _VARIABLE_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    document: str
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +191,7 @@ class _Merging:
         self._report(Severity.WARNING, setting, message)
 
     def _report(self, severity: Severity, setting: Setting, message: str) -> None:
-        place = (setting.section, setting.name)
-        self.entries.append(Entry(severity, message, setting.document, place, setting.line))
+        self.entries.append(_origin(setting).entry(severity, message))
 
 
 def _named(name: str) -> str:
@@ -220,16 +213,10 @@ class _CommandLines:
         self._text = setting.value
         self._place = 0
 
-    def __iter__(self) -> _CommandLines:
-        return self
-
-    def __next__(self) -> Command:
-        while True:
-            first = self._word()
-            if first is None:
-                raise StopIteration
+    def __iter__(self) -> Iterator[Command]:
+        while (first := self._word()) is not None:
             if first != ";":
-                return self._command(first)
+                yield self._command(first)
 
     def _command(self, first: str) -> Command:
         program = first.lstrip(self._PREFIXES)
@@ -306,7 +293,7 @@ class _CommandLines:
 
 
 def _origin(setting: Setting) -> Origin:
-    return Origin(setting.document, setting.line)
+    return Origin(setting.document, (setting.section, setting.name), setting.line)
 
 
 def _simplified(path: str) -> str:

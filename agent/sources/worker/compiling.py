@@ -8,7 +8,7 @@ from pathlib import PureWindowsPath
 
 from agent import spec
 from agent.sources import ignition
-from agent.sources.ignition import Configuration, Fetch, Origin
+from agent.sources.ignition import Configuration, Fetch
 from agent.sources.ignition.findings import Findings
 from agent.sources.kubelet import folders, windows_service
 from agent.sources.kubelet.decisions import notes_of
@@ -16,7 +16,7 @@ from agent.sources.kubelet.node import Kubelet, Node
 from agent.sources.kubelet.placement import Placement, install_directory_fault
 from agent.sources.kubelet.translation import WindowsKubelet
 from agent.sources.kubelet.translation import on_windows as kubelet_on_windows
-from agent.sources.report import Entry, Place, Report, Severity, quoted
+from agent.sources.report import Entry, Origin, Place, Report, Severity, quoted
 from agent.sources.systemd.service import read_service
 from agent.sources.systemd.unit_files import UNIT_FOLDERS, gather
 from agent.sources.windows_paths import NotOnWindows, on_windows, windows_path_fault

@@ -24,55 +24,35 @@ class Verdict(NamedTuple):
 
 _POD = "a pod for Linux, which a kubelet on Windows would try to run"
 _PLUG_IN = "a volume plug-in for Linux"
-_KUBELETS_OWN = "in the kubelet's own folder"
-_PROGRAM = "a program or script for Linux"
-_CRIO = "for CRI-O and its kin; containerd has a configuration of its own"
-_KERNEL = "about the Linux kernel"
-_NETWORK = "how Linux sets up its network"
-_TIME = "how Linux keeps its time"
-_MCD = "for the Machine Config Daemon, which does not run on Windows"
-_LOGGED_ON = "about users and logging on to Linux"
-
-ROWS = (
-    # The kubelet's own folders, and what in them is of no use here
-    Row("/etc/kubernetes/manifests/", False, _POD),
-    Row("/etc/kubernetes/static-pod-resources/", False, "for pods that run on Linux"),
-    Row("/etc/kubernetes/kubelet-plugins/", False, _PLUG_IN),
-    Row("/etc/kubernetes/cni/", False, "for network plug-ins on Linux"),
-    Row("/etc/kubernetes/", True, _KUBELETS_OWN),
-    Row("/var/lib/kubelet/", True, _KUBELETS_OWN),
+_LEFT_OUT = {
+    # In the kubelet's own folders
+    _POD: "/etc/kubernetes/manifests/",
+    "for pods that run on Linux": "/etc/kubernetes/static-pod-resources/",
+    _PLUG_IN: "/etc/kubernetes/kubelet-plugins/",
+    "for network plug-ins on Linux": "/etc/kubernetes/cni/ /etc/cni/",
     # systemd and what it starts
-    Row("/etc/systemd/", False, "for systemd"),
-    Row("/etc/tmpfiles.d/", False, "for systemd"),
-    Row("/etc/mco/", False, _MCD),
-    Row("/etc/machine-config-daemon/", False, _MCD),
-    Row("/etc/ignition-machine-config-encapsulated.json", False, _MCD),
-    # The container runtime
-    Row("/etc/containers/", False, _CRIO),
-    Row("/etc/crio/", False, _CRIO),
-    Row("/etc/cni/", False, "for network plug-ins on Linux"),
+    "for systemd": "/etc/systemd/ /etc/tmpfiles.d/",
+    "for the Machine Config Daemon, which does not run on Windows": (
+        "/etc/mco/ /etc/machine-config-daemon/ /etc/ignition-machine-config-encapsulated.json"
+    ),
+    "for CRI-O and its kin; containerd has a configuration of its own": "/etc/containers/ /etc/crio/",
     # The system itself
-    Row("/etc/sysctl.d/", False, _KERNEL),
-    Row("/etc/modprobe.d/", False, _KERNEL),
-    Row("/etc/modules-load.d/", False, _KERNEL),
-    Row("/etc/udev/", False, _KERNEL),
-    Row("/etc/NetworkManager/", False, _NETWORK),
-    Row("/etc/sysconfig/", False, _NETWORK),
-    Row("/etc/resolv.conf", False, "Windows keeps its name servers in the registry"),
-    Row("/etc/hosts", False, "Windows has a hosts file of its own, elsewhere"),
-    Row("/etc/hostname", False, "a name for a Linux machine; this one has its own"),
-    Row("/etc/chrony.conf", False, _TIME),
-    Row("/etc/chrony.d/", False, _TIME),
-    Row("/etc/ssh/", False, _LOGGED_ON),
-    Row("/etc/sudoers.d/", False, _LOGGED_ON),
-    Row("/etc/pam.d/", False, _LOGGED_ON),
-    Row("/etc/audit/", False, _LOGGED_ON),
-    Row("/etc/pki/", False, "for the authorities that Linux trusts; Windows keeps its own"),
-    Row("/usr/local/bin/", False, _PROGRAM),
-    Row("/usr/local/sbin/", False, _PROGRAM),
-    Row("/usr/libexec/", False, _PROGRAM),
-    Row("/opt/", False, _PROGRAM),
+    "about the Linux kernel": "/etc/sysctl.d/ /etc/modprobe.d/ /etc/modules-load.d/ /etc/udev/",
+    "how Linux sets up its network": "/etc/NetworkManager/ /etc/sysconfig/",
+    "Windows keeps its name servers in the registry": "/etc/resolv.conf",
+    "Windows has a hosts file of its own, elsewhere": "/etc/hosts",
+    "a name for a Linux machine; this one has its own": "/etc/hostname",
+    "how Linux keeps its time": "/etc/chrony.conf /etc/chrony.d/",
+    "about users and logging on to Linux": "/etc/ssh/ /etc/sudoers.d/ /etc/pam.d/ /etc/audit/",
+    "for the authorities that Linux trusts; Windows keeps its own": "/etc/pki/",
+    "a program or script for Linux": "/usr/local/bin/ /usr/local/sbin/ /usr/libexec/ /opt/",
+}
+ROWS = (
+    *(Row(path, False, reason) for reason, paths in _LEFT_OUT.items() for path in paths.split()),
+    Row("/etc/kubernetes/", True, "in the kubelet's own folder"),
+    Row("/var/lib/kubelet/", True, "in the kubelet's own folder"),
 )
+"""The first that a path is, or lies in, decides."""
 _NOTHING_READS_IT = "nothing on a Windows node reads it"
 _TAKEN_IN = "what it says is in the kubelet's arguments, configuration and environment"
 

@@ -8,24 +8,19 @@ from agent.sources.ignition import Configuration
 from agent.sources.kubelet import linux_units
 from agent.spec import Effect, Note
 
+_CONTAINERD = "Windows runs containers with containerd"
+_MCD = "the Machine Config Daemon does not run on Windows"
 _UNITS = {
-    "crio.service": "Windows runs containers with containerd",
-    "docker.service": "Windows runs containers with containerd",
-    "docker.socket": "Windows runs containers with containerd",
-    "machine-config-daemon-host.service": "the Machine Config Daemon does not run on Windows",
-    "machine-config-daemon-pull.service": "the Machine Config Daemon does not run on Windows",
-    "machine-config-daemon-firstboot.service": "the Machine Config Daemon does not run on Windows",
+    **dict.fromkeys(("crio.service", "docker.service", "docker.socket"), _CONTAINERD),
+    **{f"machine-config-daemon-{which}.service": _MCD for which in ("host", "pull", "firstboot")},
     **dict.fromkeys(linux_units.WRITTEN_BY.values(), "what it finds out on Linux is found out here"),
 }
+_DISKS = ("disk", "RAID array", "filesystem", "LUKS volume")
 _KINDS = {
-    "user": "Windows has accounts of its own",
-    "group": "Windows has accounts of its own",
+    **dict.fromkeys(("user", "group"), "Windows has accounts of its own"),
     "kernel argument": "about the Linux kernel",
     "networkd unit": "how Linux sets up its network",
-    "disk": "the disks of a Windows machine are there before it joins",
-    "RAID array": "the disks of a Windows machine are there before it joins",
-    "filesystem": "the disks of a Windows machine are there before it joins",
-    "LUKS volume": "the disks of a Windows machine are there before it joins",
+    **dict.fromkeys(_DISKS, "the disks of a Windows machine are there before it joins"),
 }
 
 

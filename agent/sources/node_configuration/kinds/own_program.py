@@ -6,8 +6,8 @@ from agent.sources.forms import Checking, Fields, number, text
 from agent.sources.node_configuration.kinds.artifacts import SHA256, SIGNER, SOURCE, signer, source
 from agent.sources.node_configuration.kinds.kind import Given
 from agent.sources.node_configuration.kinds.values import seconds_form
-from agent.sources.node_configuration.model import Origin, OwnProgram
-from agent.sources.report import Place
+from agent.sources.node_configuration.model import OwnProgram
+from agent.sources.report import Origin, Place
 
 _HOUR = 3600
 _WITHIN_SECONDS = 300.0

@@ -7,8 +7,8 @@ import pytest
 from agent.sources.kubelet.arguments import Arguments, translate
 from agent.sources.kubelet.decisions import Decision, Outcome
 from agent.sources.kubelet.node import Kubelet, Node
+from agent.sources.report import Origin
 from agent.sources.systemd.environment import Word
-from agent.sources.systemd.service import Origin
 
 ALWAYS = {
     "--config=C:\\etc\\kubernetes\\kubelet.conf",
@@ -27,7 +27,13 @@ def made(
 ) -> Arguments:
     words = [text if isinstance(text, Word) else Word(text) for text in texts]
     kubelet = Kubelet(minor, sets_roles)
-    return translate(words, Origin("kubelet.service", 7), node, kubelet, carries_bootstrap=bootstrap)
+    return translate(
+        words,
+        Origin("kubelet.service", ("Service", "ExecStart"), 7),
+        node,
+        kubelet,
+        carries_bootstrap=bootstrap,
+    )
 
 
 def beyond_always(arguments: Arguments) -> list[str]:

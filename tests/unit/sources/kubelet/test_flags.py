@@ -6,7 +6,8 @@ import pytest
 
 from agent.sources.kubelet import fields
 from agent.sources.kubelet.arguments import _RULES
-from agent.sources.kubelet.flags import FLAGS, Kind, Treatment, by_name
+from agent.sources.kubelet.fields import Treatment
+from agent.sources.kubelet.flags import FLAGS, Kind, by_name
 from agent.sources.kubelet.node import NEWEST, OLDEST
 
 DATA = Path(__file__).parents[4] / "tests" / "data" / "kubelet"
