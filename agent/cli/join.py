@@ -122,7 +122,7 @@ def _found(cluster: JoinCluster, asking: Asking) -> Found:
         cluster.server,
         cluster.authority,
         cluster.kubelet_configuration.encode(),
-        usable(outcome.cluster, outcome.report, asking),
+        usable(outcome.configuration, outcome.report, asking),
         cluster.bootstrap_user,
         cluster.on_the_way,
     )

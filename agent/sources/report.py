@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from agent.redaction import redacted
 from agent.secret_patterns import REDACTED
@@ -101,6 +102,18 @@ class Report:
 
     def __add__(self, other: Report) -> Report:
         return Report(self.entries + other.entries, self.omitted + other.omitted)
+
+
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[Made]):
+    """What a document says, and what is wrong with it."""
+
+    configuration: Made | None
+    """None where the report is fatal."""
+    report: Report
 
 
 def bounded(entries: Sequence[Entry], room: int = 500) -> Report:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
-from typing import ClassVar
 
 from agent.secret_fields import registers_secrets
 from agent.spec.want import NamedWant, Protection
@@ -46,7 +45,7 @@ class Unpacking:
 class Artifact(NamedWant):
     """What is known of it. The files themselves are wanted beside it, each by its hash."""
 
-    kind: ClassVar[str] = "artifact"
+    kind = "artifact"
 
     name: str
     source: str = field(repr=False)

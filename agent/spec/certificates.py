@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import PureWindowsPath
-from typing import ClassVar
 
 from agent.spec.want import Key, Want
 
@@ -15,7 +14,7 @@ class Certificates(Want):
     that stays: a kubelet goes by a certificate of its former cluster before it asks the next for another.
     """
 
-    kind: ClassVar[str] = "certificates"
+    kind = "certificates"
 
     folder: PureWindowsPath
 

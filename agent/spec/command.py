@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 from agent.secret_fields import registers_secrets
 from agent.spec.contents import Content
@@ -27,7 +26,7 @@ class Command(NamedWant):
     its beginning.
     """
 
-    kind: ClassVar[str] = "command"
+    kind = "command"
 
     name: str
     """For a person, and no other command's: preKubeadmCommands 2."""

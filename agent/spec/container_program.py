@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from agent.spec.want import NamedWant
 
@@ -12,7 +11,7 @@ from agent.spec.want import NamedWant
 class ContainerProgram(NamedWant):
     """Somebody else brings it. When what it told is lost its process is ended; its container starts anew."""
 
-    kind: ClassVar[str] = "container_program"
+    kind = "container_program"
 
     name: str
     """Its file's: kube-proxy.exe."""

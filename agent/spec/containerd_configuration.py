@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import PureWindowsPath
-from typing import ClassVar
 
 from agent.spec.want import Key, Want
 
@@ -13,7 +12,7 @@ from agent.spec.want import Key, Want
 class ContainerdConfiguration(Want):
     """Where nothing is given, what the file says stays as it is."""
 
-    kind: ClassVar[str] = "containerd_configuration"
+    kind = "containerd_configuration"
 
     path: PureWindowsPath
     version: int

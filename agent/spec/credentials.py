@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import PureWindowsPath
-from typing import ClassVar
 
 from agent.spec.want import Key, Want
 
@@ -15,7 +14,7 @@ class Credentials(Want):
     join would take the machine for a node of that cluster.
     """
 
-    kind: ClassVar[str] = "credentials"
+    kind = "credentials"
 
     path: PureWindowsPath
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from agent.spec.want import Key, Want
 
@@ -12,7 +11,7 @@ from agent.spec.want import Key, Want
 class DefenderExclusion(Want):
     """Never wanted but where a document says so: whoever can write there is not watched."""
 
-    kind: ClassVar[str] = "defender_exclusion"
+    kind = "defender_exclusion"
 
     what: str
     """path, and all below it; or process, and all files that it opens."""

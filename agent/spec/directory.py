@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import PureWindowsPath
-from typing import ClassVar
 
 from agent.spec.want import Key, Protection, Want
 
 
 @dataclass(frozen=True, slots=True)
 class Directory(Want):
-    kind: ClassVar[str] = "directory"
+    kind = "directory"
 
     path: PureWindowsPath
     protection: Protection = Protection.PRIVATE

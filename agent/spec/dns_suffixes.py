@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from agent.spec.want import Key, Want
 
@@ -12,7 +11,7 @@ from agent.spec.want import Key, Want
 class DnsSuffixes(Want):
     """The machine's whole list: it has one."""
 
-    kind: ClassVar[str] = "dns_suffixes"
+    kind = "dns_suffixes"
 
     suffixes: tuple[str, ...]
     """In the order in which they are tried."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from agent.secret_fields import registers_secrets
 from agent.spec.want import NamedWant
@@ -12,7 +11,7 @@ from agent.spec.want import NamedWant
 @registers_secrets
 @dataclass(frozen=True, slots=True)
 class EnvironmentVariable(NamedWant):
-    kind: ClassVar[str] = "environment_variable"
+    kind = "environment_variable"
 
     name: str
     value: str | None = field(repr=False)

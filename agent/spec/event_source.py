@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import PureWindowsPath
-from typing import ClassVar
 
 from agent.spec.want import Key, NamedWant
 
 
 @dataclass(frozen=True, slots=True)
 class EventSource(NamedWant):
-    kind: ClassVar[str] = "event_source"
+    kind = "event_source"
 
     name: str
     message_file: PureWindowsPath

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
-from typing import ClassVar
 
 from agent.secret_fields import registers_secrets
 from agent.spec.contents import Content
@@ -14,7 +13,7 @@ from agent.spec.want import Key, Protection, Want
 @registers_secrets
 @dataclass(frozen=True, slots=True)
 class File(Want):
-    kind: ClassVar[str] = "file"
+    kind = "file"
 
     path: PureWindowsPath
     content: Content | None = field(repr=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from agent.spec.want import NamedWant
 
@@ -12,7 +11,7 @@ from agent.spec.want import NamedWant
 class FirewallRule(NamedWant):
     """Known by its name, though Windows lets several have one: that of another is not taken for ours."""
 
-    kind: ClassVar[str] = "firewall_rule"
+    kind = "firewall_rule"
 
     name: str
     description: str = ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from agent.spec.want import Key, Want
 
@@ -12,7 +11,7 @@ from agent.spec.want import Key, Want
 class ForeignEndpoint(Want):
     """Not to be made, but out of the way when its network is lost: the program makes no other beside it."""
 
-    kind: ClassVar[str] = "foreign_endpoint"
+    kind = "foreign_endpoint"
 
     name: str
     program: str

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from agent.spec.want import Key, NamedWant
 
 
 @dataclass(frozen=True, slots=True)
 class HnsEndpoint(NamedWant):
-    kind: ClassVar[str] = "hns_endpoint"
+    kind = "hns_endpoint"
 
     name: str
     network: str

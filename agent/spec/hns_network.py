@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import ClassVar
 
 from agent.spec.want import NamedWant
 
@@ -37,7 +36,7 @@ class NetworkPolicy:
 
 @dataclass(frozen=True, slots=True)
 class HnsNetwork(NamedWant):
-    kind: ClassVar[str] = "hns_network"
+    kind = "hns_network"
 
     name: str
     type: NetworkType

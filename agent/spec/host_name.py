@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from agent.spec.want import Key, Want
 
@@ -15,7 +14,7 @@ HOST_NAME = Key("host_name", "of this machine")
 class HostName(Want):
     """Its DNS host name, which it has from its next start on. A machine has one."""
 
-    kind: ClassVar[str] = "host_name"
+    kind = "host_name"
 
     name: str
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from agent.spec.want import Key, Want
 
 
 @dataclass(frozen=True, slots=True)
 class IpForwarding(Want):
-    kind: ClassVar[str] = "ip_forwarding"
+    kind = "ip_forwarding"
 
     interface: str
     """An address that it has, or the name of a network card, switched or not."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import PureWindowsPath
-from typing import ClassVar
 
 from agent.spec.want import Key, Want
 
@@ -13,7 +12,7 @@ from agent.spec.want import Key, Want
 class PathEntry(Want):
     """After all that is there. What others have put there, and in which order, is theirs."""
 
-    kind: ClassVar[str] = "path_entry"
+    kind = "path_entry"
 
     folder: PureWindowsPath
 

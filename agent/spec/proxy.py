@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from agent.secret_fields import registers_secrets
 from agent.spec.want import Key, Want
@@ -18,7 +17,7 @@ class Proxy(Want):
     What programs go by stands in variables of the machine, which are resources of their own.
     """
 
-    kind: ClassVar[str] = "proxy"
+    kind = "proxy"
 
     server: str
     """Without a password: WinHTTP keeps none."""

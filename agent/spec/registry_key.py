@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 from agent.spec.want import Key, Want
 
@@ -23,7 +22,7 @@ _ALWAYS_THERE = frozenset({
 class RegistryKey(Want):
     """There, whatever is in it. It goes again where wmcb made it and nobody has put anything into it."""
 
-    kind: ClassVar[str] = "registry_key"
+    kind = "registry_key"
 
     path: str
     r"""Without its root: SOFTWARE\Contoso."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from agent.secret_fields import registers_secrets
 from agent.spec.registry_key import ROOT, RegistryKey, keys_to
@@ -25,7 +24,7 @@ class RegistryType(enum.Enum):
 @registers_secrets
 @dataclass(frozen=True, slots=True)
 class RegistryValue(Want):
-    kind: ClassVar[str] = "registry_value"
+    kind = "registry_value"
 
     path: str
     r"""Of its key, without the root: SOFTWARE\Contoso."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from agent.spec.want import Key, Want
 
@@ -12,7 +11,7 @@ from agent.spec.want import Key, Want
 class Route(Want):
     """Another one to the same destination, over another gateway, is another's and is left alone."""
 
-    kind: ClassVar[str] = "route"
+    kind = "route"
 
     destination: str
     """As 10.244.3.0/24."""

@@ -6,7 +6,6 @@ import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
-from typing import ClassVar
 
 from agent.redaction import has_secret
 from agent.secret_fields import registers_secrets
@@ -44,7 +43,7 @@ class HealthCheck:
 @registers_secrets
 @dataclass(frozen=True, slots=True)
 class Service(NamedWant):
-    kind: ClassVar[str] = "service"
+    kind = "service"
 
     name: str
     program: PureWindowsPath

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from agent.spec.want import Key, Want
 
@@ -14,7 +13,7 @@ W32TIME = "W32Time"
 class TimeService(Want):
     """Started with Windows, and running. Where it takes the time from is not said here."""
 
-    kind: ClassVar[str] = "time_service"
+    kind = "time_service"
 
     @property
     def key(self) -> Key:

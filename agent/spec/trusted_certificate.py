@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from agent import hashing
 from agent.secret_fields import registers_secrets
@@ -15,7 +14,7 @@ from agent.spec.want import Key, Want
 class TrustedCertificate(Want):
     """For all programs of the machine that go by Windows' roots."""
 
-    kind: ClassVar[str] = "trusted_certificate"
+    kind = "trusted_certificate"
 
     encoded: bytes = field(repr=False)
     """DER."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from agent.spec.want import NamedWant
 
@@ -12,7 +11,7 @@ from agent.spec.want import NamedWant
 class WindowsFeature(NamedWant):
     """Switched on; a reset leaves it so unless somebody asks for more."""
 
-    kind: ClassVar[str] = "windows_feature"
+    kind = "windows_feature"
 
     name: str
     """As DISM knows it: Containers, Microsoft-Hyper-V."""

@@ -14,14 +14,8 @@ from typing import NoReturn
 
 from agent.json_faults import json_fault
 from agent.redaction import register_document
+from agent.sources.ignition import positions
 from agent.sources.ignition.findings import Finding, Findings
-from agent.sources.ignition.positions import (
-    duplicate_keys,
-    line_and_column,
-    lines_and_columns,
-    locate,
-    word_outside_strings,
-)
 from agent.sources.report import Entry, Report, Severity, quoted_key
 
 Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
@@ -67,7 +61,7 @@ class Document:
         found = findings.all()
         if not found:
             return Report()
-        spots = locate(self._text, found)
+        spots = positions.locate(self._text, found)
         entries = (self._entry(finding, *spot) for finding, spot in zip(found, spots, strict=True))
         return Report(tuple(entries), findings.omitted)
 
@@ -85,7 +79,9 @@ class Document:
             why = f"it is not JSON: {json_fault(fault)}"
             _refuse(self.name, why, (fault.lineno, fault.colno))
         except _NoNumber as fault:
-            spot = line_and_column(self._text, word_outside_strings(self._text, fault.word))
+            spot = positions.line_and_column(
+                self._text, positions.word_outside_strings(self._text, fault.word)
+            )
             _refuse(self.name, f"it is not JSON: {fault.word} is no number", spot)
         except RecursionError:
             _refuse(self.name, "lists and objects are nested too deeply; Ignition needs about ten levels")
@@ -100,10 +96,10 @@ class Document:
     def _refuse_repeated_keys(self) -> NoReturn:
         findings = Findings()
         offsets: list[int] = []
-        for place, offset in itertools.islice(duplicate_keys(self._text), findings.room):
+        for place, offset in itertools.islice(positions.duplicate_keys(self._text), findings.room):
             offsets.append(offset)
             findings.error(place, f"the key {quoted_key(str(place[-1]))} is given twice; keep one of them")
-        spots = lines_and_columns(self._text, offsets)
+        spots = positions.lines_and_columns(self._text, offsets)
         entries = (self._entry(finding, *spot) for finding, spot in zip(findings.errors, spots, strict=True))
         raise NotReadable(Report(tuple(entries), findings.omitted))
 
@@ -124,7 +120,7 @@ def decoded(name: str, raw: bytes) -> str:
     except UnicodeDecodeError as fault:
         before = raw[: fault.start].decode()
         why = f"it is not UTF-8: byte {raw[fault.start]:#04x} cannot be here; save it as UTF-8"
-        _refuse(name, why, line_and_column(before, len(before)))
+        _refuse(name, why, positions.line_and_column(before, len(before)))
 
 
 def _refuse(name: str, why: str, spot: tuple[int, int] | None = None) -> NoReturn:

@@ -6,7 +6,7 @@ import itertools
 import operator
 import posixpath
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from agent.sources import urls
 from agent.sources.ignition import dataurl, unitfile
@@ -18,7 +18,6 @@ _UNIT_TYPES = frozenset({
     ".service", ".socket", ".device", ".mount", ".automount", ".swap", ".target", ".path", ".timer",
     ".snapshot", ".slice", ".scope",
 })  # fmt: skip
-_NETWORK_TYPES = frozenset({".link", ".netdev", ".network"})
 _DIGITS = {"sha256": 64, "sha512": 128}
 LONGEST_LABELS = {"ext4": 16, "btrfs": 256, "xfs": 12, "swap": 15, "vfat": 11}
 _LEVELS = {
@@ -55,6 +54,11 @@ def mode(record: Record, check: Check) -> None:
     value = record.number("mode")
     if value is not None and not 0 <= value <= 0o7777:
         check.error(f"the mode {value} is none; write it in decimal, from 0 to 4095 (0644 is 420)", "mode")
+
+
+def one_owner(record: Record, check: Check) -> None:
+    if "id" in record and record.text("name"):
+        check.error("give an id or a name, not both")
 
 
 def compression(record: Record, check: Check) -> None:
@@ -136,19 +140,19 @@ def headers_need_http(record: Record, check: Check) -> None:
         check.error("headers go with a source by http or https only", "httpHeaders")
 
 
-def unit_name(record: Record, check: Check) -> None:
-    if extension(record.text("name") or "") not in _UNIT_TYPES:
-        check.error("a unit's name ends with its type, such as .service", "name")
+def _name_ends(types: Collection[str], why: str) -> Rule:
+    def rule(record: Record, check: Check) -> None:
+        if extension(record.text("name") or "") not in types:
+            check.error(why, "name")
+
+    return rule
 
 
-def dropin_name(record: Record, check: Check) -> None:
-    if extension(record.text("name") or "") != ".conf":
-        check.error("a drop-in's name ends with .conf", "name")
-
-
-def network_unit_name(record: Record, check: Check) -> None:
-    if extension(record.text("name") or "") not in _NETWORK_TYPES:
-        check.error("a networkd unit's name ends with .link, .netdev or .network", "name")
+unit_name = _name_ends(_UNIT_TYPES, "a unit's name ends with its type, such as .service")
+dropin_name = _name_ends((".conf",), "a drop-in's name ends with .conf")
+network_unit_name = _name_ends(
+    (".link", ".netdev", ".network"), "a networkd unit's name ends with .link, .netdev or .network"
+)
 
 
 def unit_contents(record: Record, check: Check) -> None:

@@ -79,13 +79,8 @@ def _append_or_overwrite(record: Record, check: Check) -> None:
         check.error("append and overwrite exclude each other", "append")
 
 
-def _one_owner(record: Record, check: Check) -> None:
-    if "id" in record and record.text("name"):
-        check.error("give an id or a name, not both")
-
-
 _OWNER_2_0 = Struct(Field("id", NUMBER, filled=True))
-_OWNER = Struct(*maybe("id", NUMBER), Field("name", TEXT), rules=(_one_owner,))
+_OWNER = Struct(*maybe("id", NUMBER), Field("name", TEXT), rules=(rules.one_owner,))
 _NODE = (
     *fields("filesystem path", TEXT),
     *fields("group user", _OWNER_2_0, until=0, filled=True),

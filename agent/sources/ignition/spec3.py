@@ -11,19 +11,8 @@ import re
 from collections.abc import Callable
 
 from agent.sources import urls
-from agent.sources.ignition import rules, unitfile
-from agent.sources.ignition.schema import (
-    Check,
-    Field,
-    Many,
-    Record,
-    Scalar,
-    Source,
-    Struct,
-    Within,
-    fields,
-    maybe,
-)
+from agent.sources.ignition import rules, schema, unitfile
+from agent.sources.ignition.schema import Check, Field, Many, Record, Scalar, Struct, Within, fields, maybe
 from agent.sources.report import quoted
 
 TEXT, FLAG, NUMBER = Scalar.TEXT, Scalar.FLAG, Scalar.NUMBER
@@ -40,7 +29,7 @@ _INSTANCE = re.compile(r"(.[^@\n]*)@.+\.service")
 def _by(name: str) -> Callable[[Record], str]:
     def key(record: Record) -> str:
         value = record.get(name)
-        return value.url if isinstance(value, Source) else record.text(name) or ""
+        return value.url if isinstance(value, schema.Source) else record.text(name) or ""
 
     return key
 
@@ -179,12 +168,7 @@ def _overwriting_needs_source(record: Record, check: Check) -> None:
         check.error("to overwrite a file, a source is needed", "overwrite")
 
 
-def _one_owner(record: Record, check: Check) -> None:
-    if "id" in record and record.text("name"):
-        check.error("give an id or a name, not both")
-
-
-_OWNER = Struct(*maybe("id", NUMBER), *maybe("name", TEXT), rules=(_one_owner,))
+_OWNER = Struct(*maybe("id", NUMBER), *maybe("name", TEXT), rules=(rules.one_owner,))
 _NODE = (*fields("group user", _OWNER), *maybe("overwrite", FLAG), Field("path", TEXT))
 _MODE_RULES = (rules.mode, Within(_special_bits, until=5))
 

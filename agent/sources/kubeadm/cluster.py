@@ -11,7 +11,7 @@ from agent.sources.forms import mapping
 from agent.sources.kubeadm.parts import Part, parts
 from agent.sources.kubeadm.schema import GROUP, VERSIONS
 from agent.sources.kubelet.documents import NotReadable
-from agent.sources.report import Entry, Report, Severity, quoted
+from agent.sources.report import Entry, Outcome, Report, Severity, quoted
 
 CONFIG_MAP = "kubeadm-config"
 KEY = "ClusterConfiguration"
@@ -47,25 +47,19 @@ class Cluster:
         return f"{self.certificates_dir.rstrip('/')}/ca.crt"
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterOutcome:
-    cluster: Cluster | None
-    report: Report
-
-
-def read_cluster(contents: bytes) -> ClusterOutcome:
+def read_cluster(contents: bytes) -> Outcome[Cluster]:
     """Of the ConfigMap's key ClusterConfiguration. What a node does not go by is not looked at."""
     try:
         found = [part for part in parts(_NAME, contents) if part.kind == KEY and part.group == GROUP]
     except NotReadable as fault:
-        return ClusterOutcome(None, Report((fault.entry,)))
+        return Outcome(None, Report((fault.entry,)))
     if not found:
         message = f"there is no {KEY} in it: this is no cluster of kubeadm's"
-        return ClusterOutcome(None, Report((Entry(Severity.ERROR, message, _NAME),)))
+        return Outcome(None, Report((Entry(Severity.ERROR, message, _NAME),)))
     reading = _Reading(found[0], [])
     cluster = reading.cluster()
     report = Report(tuple(reading.entries))
-    return ClusterOutcome(None if report.fatal else cluster, report)
+    return Outcome(None if report.fatal else cluster, report)
 
 
 @dataclass(slots=True)

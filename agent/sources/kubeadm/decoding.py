@@ -12,7 +12,7 @@ from agent.sources.kubeadm.parts import Part, parts
 from agent.sources.kubeadm.schema import DEPRECATED, GROUP, VERSIONS, Checking, Fields
 from agent.sources.kubeadm.validation import Fault
 from agent.sources.kubelet.documents import NotReadable
-from agent.sources.report import Entry, Place, Report, Severity, bounded, quoted
+from agent.sources.report import Entry, Outcome, Place, Severity, bounded, quoted
 
 _TOO_OLD = ("v1alpha1", "v1alpha2", "v1alpha3", "v1beta1", "v1beta2")
 
@@ -32,13 +32,6 @@ class Kind:
 Made = TypeVar("Made")
 Judge = Callable[[dict[str, Value]], Iterable[Fault]]
 """Of a document whose values have their shapes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome(Generic[Made]):
-    configuration: Made | None
-    """None where the report is fatal."""
-    report: Report
 
 
 @dataclass(frozen=True, slots=True)

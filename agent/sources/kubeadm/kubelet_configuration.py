@@ -14,16 +14,8 @@ from dataclasses import dataclass, replace
 
 from agent.documents import Value
 from agent.sources.forms import mapping
+from agent.sources.kubeadm import kubeadm_defaults
 from agent.sources.kubeadm.cluster import Cluster
-from agent.sources.kubeadm.kubeadm_defaults import (
-    CLIENT_CA,
-    PATHS,
-    get,
-    on_windows_paths,
-    put,
-    with_defaults,
-    without_empty_values,
-)
 from agent.sources.kubeadm.parts import parts
 from agent.sources.kubeadm.patches import Patches, patched
 from agent.sources.kubelet import configuration
@@ -62,25 +54,29 @@ def nodes_own(
         given = given_by_cluster(contents)
     except NotReadable as fault:
         return NodesOwn(Report((fault.entry,)), {})
-    on_linux = with_defaults(given, cluster)
-    before = on_windows_paths(on_linux)
+    on_linux = kubeadm_defaults.with_defaults(given, cluster)
+    before = kubeadm_defaults.on_windows_paths(on_linux)
     after, report = patched(before, patches)
     report = patches.report + report
     if report.fatal:
         return NodesOwn(report, {})
-    touched = {place for place in PATHS if get(before, place) != get(after, place)}
-    after = without_empty_values(after)
-    for place in PATHS:
+    touched = {
+        place
+        for place in kubeadm_defaults.PATHS
+        if kubeadm_defaults.get(before, place) != kubeadm_defaults.get(after, place)
+    }
+    after = kubeadm_defaults.without_empty_values(after)
+    for place in kubeadm_defaults.PATHS:
         if place not in touched:
             # The rules for Windows start from the path on Linux, and tell what became of it.
-            put(after, place, get(on_linux, place))
+            kubeadm_defaults.put(after, place, kubeadm_defaults.get(on_linux, place))
     documents, faults = configuration.read_all([(_PATCHED, json.dumps(after).encode())])
     report += faults
     if report.fatal:
         return NodesOwn(report, {})
     node = _asking_no_more_than(node, before, after)
     made = configuration.for_windows(documents, {}, node, kubelet, carries_client_ca=True, is_all=False)
-    if CLIENT_CA not in touched:
+    if kubeadm_defaults.CLIENT_CA not in touched:
         made = _with_our_ca(made, ca_certificate)
     return NodesOwn(report + made.report, made.value, made.decisions, made.references, made.flags)
 
@@ -107,12 +103,12 @@ def _asking_no_more_than(node: Node, before: Mapping[str, Value], after: Mapping
 
 def _with_our_ca(made: Configuration, ca_certificate: str) -> Configuration:
     """The cluster's CA lies where this join puts it."""
-    there = get(made.value, CLIENT_CA)
+    there = kubeadm_defaults.get(made.value, kubeadm_defaults.CLIENT_CA)
     if there == ca_certificate:
         return made
     value = copy.deepcopy(dict(made.value))
-    put(value, CLIENT_CA, ca_certificate)
-    name = ".".join(CLIENT_CA)
+    kubeadm_defaults.put(value, kubeadm_defaults.CLIENT_CA, ca_certificate)
+    name = ".".join(kubeadm_defaults.CLIENT_CA)
     shown = there if isinstance(there, str) else ""
     reason = "where this node has the cluster's CA"
     decision = Decision(About.CONFIGURATION, name, Outcome.CHANGED, reason, shown, ca_certificate)

@@ -8,13 +8,13 @@ from urllib.parse import unquote, urlsplit
 from agent.documents import Value
 from agent.sources.forms import items, mapping, text, texts
 from agent.sources.kubeadm import model, validation
-from agent.sources.kubeadm.decoding import Kind, Outcome, decode
+from agent.sources.kubeadm.decoding import Kind, decode
 from agent.sources.kubeadm.durations import seconds
 from agent.sources.kubeadm.phases import OF_JOIN
 from agent.sources.kubeadm.schema import VERSIONS
 from agent.sources.kubeadm.validation import Fault
 from agent.sources.node_names import canonical
-from agent.sources.report import Severity, bounded
+from agent.sources.report import Outcome, Severity, bounded
 
 JOIN = Kind("JoinConfiguration", VERSIONS, "a join")
 _CONTROL_PLANE = (

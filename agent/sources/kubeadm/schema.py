@@ -168,21 +168,22 @@ class Checking:
         """None for what is none, or wrong."""
         if value is None:
             return None
-        if isinstance(form, Fields):
+        if isinstance(form, Fields) and isinstance(value, dict):
             return self._fields(form, value, place)
-        if isinstance(form, ListOf):
-            return self._list(form, value, place)
-        if isinstance(form, MapOf):
-            return self._map(form, value, place)
-        if not _has_shape(value, form):
-            self._wrong(place, form.value)
-            return None
-        return value
+        if isinstance(form, ListOf) and isinstance(value, list):
+            return [self._inside(form.item, item, (*place, number)) for number, item in enumerate(value)]
+        if isinstance(form, MapOf) and isinstance(value, dict):
+            return {key: self._inside(form.value, item, (*place, key)) for key, item in value.items()}
+        if isinstance(form, Shape):
+            if _has_shape(value, form):
+                return value
+            expected = form.value
+        else:
+            expected = "a list" if isinstance(form, ListOf) else "a mapping"
+        self.entries.append(self.document.entry(Severity.ERROR, place, f"{expected} was expected"))
+        return None
 
-    def _fields(self, form: Fields, value: Value, place: Place) -> Value:
-        if not isinstance(value, dict):
-            self._wrong(place, "a mapping")
-            return None
+    def _fields(self, form: Fields, value: dict[str, Value], place: Place) -> Value:
         made: dict[str, Value] = {}
         for key, inner in value.items():
             here = (*place, key)
@@ -194,25 +195,10 @@ class Checking:
             made[key] = self.of(form.forms[key], inner, here)
         return made
 
-    def _list(self, form: ListOf, value: Value, place: Place) -> Value:
-        if not isinstance(value, list):
-            self._wrong(place, "a list")
-            return None
-        return [self._inside(form.item, item, (*place, number)) for number, item in enumerate(value)]
-
-    def _map(self, form: MapOf, value: Value, place: Place) -> Value:
-        if not isinstance(value, dict):
-            self._wrong(place, "a mapping")
-            return None
-        return {key: self._inside(form.value, item, (*place, key)) for key, item in value.items()}
-
     def _inside(self, form: Form, value: Value, place: Place) -> Value:
         if value is None:
             return {} if isinstance(form, Fields) else _NULL_IN[form] if isinstance(form, Shape) else None
         return self.of(form, value, place)
-
-    def _wrong(self, place: Place, expected: str) -> None:
-        self.entries.append(self.document.entry(Severity.ERROR, place, f"{expected} was expected"))
 
 
 def _has_shape(value: Value, shape: Shape) -> bool:

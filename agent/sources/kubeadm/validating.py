@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from agent.sources.kubeadm.decoding import Outcome
 from agent.sources.kubeadm.parts import Part, parts
 from agent.sources.kubeadm.reading import JOIN, read
 from agent.sources.kubeadm.reset_configuration import RESET, read_reset
 from agent.sources.kubeadm.schema import GROUP
 from agent.sources.kubeadm.upgrade_configuration import UPGRADE, read_upgrade
 from agent.sources.kubelet.documents import NotReadable
-from agent.sources.report import Entry, Report, Severity, quoted
+from agent.sources.report import Entry, Outcome, Report, Severity, quoted
 
 _READERS: Mapping[str, Callable[..., Outcome[Any]]] = {
     JOIN.name: read,

@@ -9,14 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING
 
+from agent.sources.kubelet.paths import Reference
 from agent.sources.kubelet.placement import KUBELET_LOG
 from agent.spec import Directory, Key, Protection
-
-if TYPE_CHECKING:
-    from agent.sources.kubelet.paths import Reference
-
 
 _KUBELET_LIBRARY = PureWindowsPath(r"C:\var\lib\kubelet")
 _CERTIFICATES = _KUBELET_LIBRARY / "pki"

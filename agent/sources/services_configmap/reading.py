@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import PureWindowsPath
 
 from agent.documents import Value
@@ -27,7 +26,7 @@ from agent.sources.forms import (
     texts,
 )
 from agent.sources.kubelet.documents import Document
-from agent.sources.report import Entry, Place, Report, bounded, quoted, quoted_key
+from agent.sources.report import Entry, Outcome, Place, bounded, quoted, quoted_key
 from agent.sources.services_configmap import model, validation
 from agent.sources.services_configmap.json_path import JsonPath, NoPath
 
@@ -85,14 +84,7 @@ _SHA256 = re.compile(r"[0-9A-Fa-f]{64}")
 _MEANT_AS_PATH = re.compile(r"\.|(metadata|spec|status)\.")
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    configuration: model.ServicesConfigMap | None
-    """None where the report is fatal."""
-    report: Report
-
-
-def read(name: str, data: Mapping[str, str]) -> Outcome:
+def read(name: str, data: Mapping[str, str]) -> Outcome[model.ServicesConfigMap]:
     """`data` is the ConfigMap's own, and `name` what a person knows it by."""
     entries: list[Entry] = []
     checking = Checking(Document(name, {}), entries, as_go=True)

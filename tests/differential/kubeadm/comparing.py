@@ -11,7 +11,6 @@ from typing import Any
 
 from agent.sources.kubeadm import runtime_endpoint
 from agent.sources.kubeadm.cluster import Cluster
-from agent.sources.kubeadm.decoding import Outcome
 from agent.sources.kubeadm.durations import seconds
 from agent.sources.kubeadm.kubeadm_defaults import on_windows_paths, with_defaults
 from agent.sources.kubeadm.kubelet_arguments import kubelet_arguments
@@ -22,6 +21,7 @@ from agent.sources.kubeadm.patches import patched, read_patches
 from agent.sources.kubeadm.reading import read
 from agent.sources.kubelet.documents import NotReadable
 from agent.sources.kubelet.node import Kubelet, Node
+from agent.sources.report import Outcome
 from differential.kubeadm.documents import Documents
 from differential.kubeadm.oracle import Answer, KubeadmOracle
 from differential.tally import Tally

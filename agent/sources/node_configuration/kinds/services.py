@@ -22,19 +22,9 @@ from agent.sources.forms import (
     text,
     texts,
 )
+from agent.sources.node_configuration.kinds import values
 from agent.sources.node_configuration.kinds.kind import Given, Kind
 from agent.sources.node_configuration.kinds.references import REFERENCE, references
-from agent.sources.node_configuration.kinds.values import (
-    ANY_TEXT,
-    DAY,
-    VARIABLE,
-    name_form,
-    own_path,
-    path,
-    path_form,
-    seconds_form,
-    service_name_form,
-)
 from agent.sources.node_configuration.model import LOG_RUNNER
 from agent.sources.report import Place
 from agent.spec import HealthCheck, Restart, Service, StartType, Want
@@ -48,33 +38,39 @@ _START_TYPES = {each.name.lower(): each for each in StartType}
 
 _SERVICE = Fields(
     {
-        "name": service_name_form("By which Windows knows it."),
-        "program": path_form("What is run."),
-        "arguments": ListOf(ANY_TEXT, "Each is handed to the program as it stands, whatever is in it."),
+        "name": values.service_name_form("By which Windows knows it."),
+        "program": values.path_form("What is run."),
+        "arguments": ListOf(
+            values.ANY_TEXT, "Each is handed to the program as it stands, whatever is in it."
+        ),
         "displayName": Text("For a person.", pattern=r"[^\x00-\x1f]*", most=256),
         "description": Text("For a person.", pattern=r"[^\x00]*", most=2_000),
         "start": Text("When Windows starts it.", one_of=tuple(_START_TYPES)),
-        "dependencies": ListOf(service_name_form(""), "Services that Windows has to start first.", most=50),
-        "environment": MapOf(ANY_TEXT, "Its own variables, beside the machine's.", key=VARIABLE, most=500),
+        "dependencies": ListOf(
+            values.service_name_form(""), "Services that Windows has to start first.", most=50
+        ),
+        "environment": MapOf(
+            values.ANY_TEXT, "Its own variables, beside the machine's.", key=values.VARIABLE, most=500
+        ),
         "restart": Fields(
             {
                 "afterSeconds": ListOf(
-                    seconds_form(""),
+                    values.seconds_form(""),
                     "The pause before each restart; the last counts for all later ones.",
                     least=1,
                     most=3,
                 ),
                 "forgivenAfterSeconds": Number(
-                    "After so long without a failure the count begins anew.", most=31 * DAY
+                    "After so long without a failure the count begins anew.", most=31 * values.DAY
                 ),
             },
             "What Windows does when its process fails.",
             needed=("afterSeconds", "forgivenAfterSeconds"),
         ),
-        "preshutdownSeconds": seconds_form("How long Windows waits for it when it shuts down."),
+        "preshutdownSeconds": values.seconds_form("How long Windows waits for it when it shuts down."),
         "running": Flag("Whether it is to run; true where nothing is said."),
-        "startWithinSeconds": seconds_form("A start that takes longer has failed.", least=1),
-        "stopWithinSeconds": seconds_form("A stop that takes longer is forced.", least=1),
+        "startWithinSeconds": values.seconds_form("A start that takes longer has failed.", least=1),
+        "stopWithinSeconds": values.seconds_form("A stop that takes longer is forced.", least=1),
         "health": Fields(
             {
                 "port": Number("On loopback.", least=1, most=65_535),
@@ -84,18 +80,18 @@ _SERVICE = Fields(
                     pattern=r"/[!-~]*",
                     most=1_000,
                 ),
-                "withinSeconds": seconds_form("It has to be well after so long.", least=1),
+                "withinSeconds": values.seconds_form("It has to be well after so long.", least=1),
             },
             "How one sees that it is well.",
             needed=("port",),
         ),
-        "makes": path_form(
+        "makes": values.path_form(
             "A file that its program writes when it has got what it needs; without it, it is not well."
         ),
-        "log": path_form("What it writes; its last lines are told when it does not start."),
+        "log": values.path_form("What it writes; its last lines are told when it does not start."),
         "output": Fields(
             {
-                "path": path_form("The file, in a folder that is there."),
+                "path": values.path_form("The file, in a folder that is there."),
                 "largestMegabytes": Number("So large it is left, and another begun.", least=1, most=10_000),
                 "longestHours": Number("So old it is left.", least=1, most=10_000),
                 "files": Number("So many that were left are kept.", least=1, most=1_000),
@@ -110,7 +106,7 @@ _SERVICE = Fields(
             only_true=True,
         ),
         "hostEndpoints": ListOf(
-            name_form(""),
+            values.name_form(""),
             "The machine's own endpoints that its program makes in networks of HNS, as cbr0_ep. One that is"
             " left of a lost network is removed, since the program makes no other beside it.",
             most=20,
@@ -119,7 +115,7 @@ _SERVICE = Fields(
             REFERENCE, "What its program reads when it starts: it is restarted when that changes."
         ),
         "restartsWith": ListOf(
-            service_name_form(""),
+            values.service_name_form(""),
             "Services, also of Windows, that forget what its program told them when they start anew, as hns"
             " forgets a proxy's load balancers: it is restarted after them.",
             most=50,
@@ -142,7 +138,7 @@ def _service(checking: Checking, given: Given, place: Place) -> Service:
             (*place, "name"), "this is the service that does all this; the command daemon install changes it"
         )
     program, arguments = PureWindowsPath(text(given["program"])), texts(given.get("arguments"))
-    log = path(given, "log")
+    log = values.path(given, "log")
     if "output" in given:
         log, arguments = _written(given, program, arguments)
         program = LOG_RUNNER
@@ -161,7 +157,7 @@ def _service(checking: Checking, given: Given, place: Place) -> Service:
         number(given.get("startWithinSeconds"), 60.0),
         number(given.get("stopWithinSeconds"), 60.0),
         _health(given),
-        path(given, "makes"),
+        values.path(given, "makes"),
         log,
         tuple(references(given.get("reads"))),
         texts(given.get("restartsWith")),
@@ -190,7 +186,7 @@ def _check_output(checking: Checking, given: Given, place: Place) -> None:
     if "console" in given and "output" not in given:
         checking.wrong((*place, "console"), "without output nobody is the service in its place; give one")
     if "output" in given:
-        own_path(checking, mapping(given["output"]), (*place, "output"))
+        values.own_path(checking, mapping(given["output"]), (*place, "output"))
 
 
 def _check_command(checking: Checking, given: Given, place: Place) -> None:

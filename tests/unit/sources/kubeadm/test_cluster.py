@@ -12,7 +12,7 @@ DATA = Path(__file__).parents[3] / "data" / "kubeadm"
 def test_what_a_node_goes_by() -> None:
     outcome = read_cluster((DATA / "kubeadm-config.yaml").read_bytes())
     assert outcome.report.entries == ()
-    assert outcome.cluster == Cluster(
+    assert outcome.configuration == Cluster(
         kubernetes_version="v1.36.3", image_repository="registry.example", feature_gates={}
     )
 
@@ -77,5 +77,5 @@ HEAD = "kind: ClusterConfiguration\napiVersion: kubeadm.k8s.io/"
 )
 def test_what_else_may_stand_there(text: str, cluster: Cluster | None, entries: list[str]) -> None:
     outcome = read_cluster(text.encode())
-    assert outcome.cluster == cluster
+    assert outcome.configuration == cluster
     assert [str(entry) for entry in outcome.report.entries] == entries

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from agent.sources.kubeadm import reading
-from agent.sources.kubeadm.decoding import Outcome
 from agent.sources.kubeadm.model import (
     Argument,
     BootstrapToken,
@@ -15,6 +14,7 @@ from agent.sources.kubeadm.model import (
     Taint,
     Timeouts,
 )
+from agent.sources.report import Outcome
 
 DATA = Path(__file__).parents[3] / "data" / "kubeadm"
 HASH = "sha256:" + "0123456789abcdef" * 4

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from agent.sources.report import Outcome
 from agent.sources.services_configmap import reading as services_configmap
 from agent.sources.services_configmap.model import ServicesConfigMap
-from agent.sources.services_configmap.reading import Outcome
 
 DATA = Path(__file__).parents[3] / "data" / "services_configmap"
 NAME = "ConfigMap windows-services-1"
@@ -27,7 +27,7 @@ def data(*services: object, **keys: object) -> dict[str, str]:
     return {key: value if isinstance(value, str) else json.dumps(value) for key, value in given.items()}
 
 
-def read(*services: object, **keys: object) -> Outcome:
+def read(*services: object, **keys: object) -> Outcome[ServicesConfigMap]:
     return services_configmap.read(NAME, data(*services, **keys))
 
 
@@ -37,5 +37,5 @@ def taken(*services: object, **keys: object) -> ServicesConfigMap:
     return outcome.configuration
 
 
-def messages(outcome: Outcome) -> list[str]:
+def messages(outcome: Outcome[ServicesConfigMap]) -> list[str]:
     return [f"{entry.severity.value} {entry.path}: {entry.message}" for entry in outcome.report.entries]
