@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agent.host.port import Host, ProcessInfo
+from agent.host.port import ProcessInfo
 from agent.preflight.finding import Verdict
 from agent.preflight.situation import Situation
 
@@ -28,16 +28,13 @@ def _free(situation: Situation, port: int) -> tuple[Verdict, str]:
     if not holders:
         return Verdict.GOOD, f"port {port} is free"
     processes = {each.pid: each for each in host.processes.list()}
-    service = _process_of(host, situation.kubelet.service)
+    name = situation.kubelet.service
+    service = host.services.status(name).pid if host.services.read(name) else None
     others = [pid for pid in sorted(holders) if service not in _lineage(pid, processes)]
     if not others:
         return Verdict.GOOD, f"port {port} is held by the kubelet that is there"
     told = ", ".join(_shown(pid, processes) for pid in others)
     return Verdict.ERROR, f"port {port} is held by {told}; stop that, the kubelet needs the port"
-
-
-def _process_of(host: Host, service: str) -> int | None:
-    return host.services.status(service).pid if host.services.read(service) else None
 
 
 def _lineage(pid: int, processes: Mapping[int, ProcessInfo]) -> set[int]:

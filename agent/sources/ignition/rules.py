@@ -19,7 +19,7 @@ _UNIT_TYPES = frozenset({
     ".snapshot", ".slice", ".scope",
 })  # fmt: skip
 _DIGITS = {"sha256": 64, "sha512": 128}
-LONGEST_LABELS = {"ext4": 16, "btrfs": 256, "xfs": 12, "swap": 15, "vfat": 11}
+_LONGEST_LABELS = {"ext4": 16, "btrfs": 256, "xfs": 12, "swap": 15, "vfat": 11}
 _LEVELS = {
     "linear": False, "raid0": False, "0": False, "stripe": False,
     "raid1": True, "1": True, "mirror": True, "raid4": True, "4": True, "raid5": True, "5": True,
@@ -232,6 +232,15 @@ def missing_partitions_have_numbers(record: Record, check: Check) -> None:
     ):
         why = "with a partition that should not exist, every partition of the disk needs a number"
         check.error(why, "partitions")
+
+
+def format_and_label(record: Record, check: Check, formats: Mapping[str, int]) -> None:
+    """`formats` says since which minor version each is known."""
+    form, label = (record.text(name) or "" for name in ("format", "label"))
+    if formats.get(form, check.minor + 1) > check.minor:
+        check.error("the format is unknown", "format")
+    if form in _LONGEST_LABELS and label_too_long(label, _LONGEST_LABELS[form]):
+        check.error(f"a label has at most {_LONGEST_LABELS[form]} characters in {form}", "label")
 
 
 def label_too_long(text: str, longest: int) -> bool:

@@ -199,12 +199,7 @@ RAID = Struct(
 
 
 def _mount_format(record: Record, check: Check) -> None:
-    form = record.text("format") or ""
-    if _FORMATS.get(form, check.minor + 1) > check.minor:
-        check.error("the format is unknown", "format")
-    label = record.text("label") or ""
-    if rules.label_too_long(label, rules.LONGEST_LABELS.get(form, len(label.encode()))):
-        check.error(f"a label has at most {rules.LONGEST_LABELS[form]} characters in {form}", "label")
+    rules.format_and_label(record, check, _FORMATS)
 
 
 def _filesystem(record: Record, check: Check) -> None:

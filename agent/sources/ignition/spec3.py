@@ -294,14 +294,11 @@ DISK = Struct(
 
 
 def _filesystem(record: Record, check: Check) -> None:
-    path, form, label = (record.text(name) or "" for name in ("path", "format", "label"))
+    path = record.text("path")
     if path and (fault := _path_fault(path)):
         check.error(fault, "path")
-    if form:
-        if _FORMATS.get(form, check.minor + 1) > check.minor:
-            check.error("the format is unknown", "format")
-        if rules.label_too_long(label, rules.LONGEST_LABELS.get(form, len(label.encode()))):
-            check.error(f"a label has at most {rules.LONGEST_LABELS[form]} characters in {form}", "label")
+    if record.text("format"):
+        rules.format_and_label(record, check, _FORMATS)
     elif (
         any(record.text(name) for name in ("path", "label", "uuid"))
         or record.flag("wipeFilesystem")

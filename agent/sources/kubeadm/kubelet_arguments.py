@@ -138,12 +138,9 @@ class _Making:
             return _OURS[known.name]
         if known.treatment is Treatment.DROP:
             return known.reason
-        if known.field in _AFFINITY_FIELDS and not self._has_affinity():
+        if known.field in _AFFINITY_FIELDS and self.gates.get(AFFINITY_GATE) is not True:
             return known.reason
         return flags.why_not_in(known, self.kubelet.minor)
-
-    def _has_affinity(self) -> bool:
-        return self.gates.get(AFFINITY_GATE) is True
 
     def _known(self, known: Flag, argument: Argument) -> None:
         try:

@@ -44,16 +44,9 @@ def _discovery(discovery: Discovery) -> Iterator[Fault]:
         yield from _bootstrap_token(token)
     if discovery.file is not None:
         yield from _file(discovery.file)
-    if discovery.tls_bootstrap_token and not _is_same(token, discovery.tls_bootstrap_token):
-        yield from _tls_bootstrap_token(discovery.tls_bootstrap_token)
-
-
-def _is_same(token: BootstrapToken | None, tls_bootstrap_token: str) -> bool:
-    return token is not None and token.token == tls_bootstrap_token
-
-
-def _tls_bootstrap_token(token: str) -> Iterator[Fault]:
-    if not _TOKEN.fullmatch(token):
+    own = discovery.tls_bootstrap_token
+    # The same one is judged already.
+    if own and (token is None or token.token != own) and not _TOKEN.fullmatch(own):
         yield (*_DISCOVERY, "tlsBootstrapToken"), _WANTED
 
 

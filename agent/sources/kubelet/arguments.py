@@ -255,7 +255,7 @@ class _Translation:
             addresses.remove(address)
         if self.node.addresses:
             addresses = list(self.node.addresses)
-        elif not addresses or any(_is_any(address) for address in addresses):
+        elif not addresses or any(ipaddress.ip_address(address).is_unspecified for address in addresses):
             addresses = self._found(prefer_ipv6="::" in addresses)
         if not addresses:
             reason = "it names no address, and on Windows a kubelet cannot look for one in a routing table"
@@ -390,10 +390,6 @@ def _is_address(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _is_any(address: str) -> bool:
-    return ipaddress.ip_address(address).is_unspecified
 
 
 _RULES: Mapping[str, Callable[[_Translation, Given, Flag], None]] = {

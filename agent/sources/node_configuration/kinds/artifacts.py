@@ -20,7 +20,6 @@ SOURCE = Text(
     r"|[A-Za-z]:[\\/][^\x00-\x1f]+",
     most=8_000,
 )
-SHA256 = Text("What it has to hash to.", "a SHA-256 in 64 hexadecimal digits", pattern="[0-9A-Fa-f]{64}")
 SIGNER = Fields(
     {
         "commonName": Text(
@@ -54,7 +53,7 @@ _ARTIFACT = Fields(
     {
         "name": values.name_form("For a person, and no other artifact's."),
         "source": SOURCE,
-        "sha256": SHA256,
+        "sha256": values.SHA256,
         "sha512": Text("The same.", "a SHA-512 in 128 hexadecimal digits", pattern="[0-9A-Fa-f]{128}"),
         "checksums": Text(
             "Where a file tells what it has to hash to, as sha256sum writes it. Weaker: whoever can change"

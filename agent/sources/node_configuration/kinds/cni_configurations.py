@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ipaddress
 import json
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import Any
 
 from agent.documents import Value
 from agent.sources.forms import Checking, Fields, Flag, ListOf, Text, items, text, texts
 from agent.sources.node_configuration.kinds.kind import Given, several
-from agent.sources.node_configuration.kinds.values import own_path, path_form
+from agent.sources.node_configuration.kinds.values import name_form, own_path, path_form
 from agent.sources.report import Place
 from agent.spec import File, Inline, Protection
 
@@ -28,18 +29,13 @@ _CONFIGURATION = Fields(
         "path": path_form("Where it is; one that ends in .conflist gets a list of plug-ins."),
         "plugin": Text("Which one makes the network.", one_of=(_BRIDGE, _OVERLAY, _FLANNEL)),
         "delegate": Text("Which one flannel hands the work to.", one_of=(_BRIDGE, _OVERLAY)),
-        "network": Text(
-            "The name of the HNS network that pods are put into.",
-            "a network's name",
-            pattern=r"[^\x00-\x1f]+",
-            most=256,
+        "network": replace(
+            name_form("The name of the HNS network that pods are put into."), expected="a network's name"
         ),
-        "podNetwork": Text(
-            "Of this node's pods: host-local takes their addresses out of it, in a bridge from the third on."
-            " flannel knows it by itself.",
-            _NETWORK.expected,
-            pattern=_NETWORK.pattern,
-            most=_NETWORK.most,
+        "podNetwork": replace(
+            _NETWORK,
+            about="Of this node's pods: host-local takes their addresses out of it, in a bridge from the"
+            " third on. flannel knows it by itself.",
         ),
         "notTranslated": ListOf(
             _NETWORK, "What pods reach under their own addresses: pods, services and nodes.", most=50
@@ -47,9 +43,7 @@ _CONFIGURATION = Fields(
         "services": ListOf(
             _NETWORK, "The networks of services, which are to be reached through the node.", most=10
         ),
-        "nodeAddress": Text(
-            "This node's own address.", _ADDRESS.expected, pattern=_ADDRESS.pattern, most=_ADDRESS.most
-        ),
+        "nodeAddress": replace(_ADDRESS, about="This node's own address."),
         "nameServers": ListOf(_ADDRESS, "For pods for which the kubelet says nothing else.", most=10),
         "searchDomains": ListOf(
             Text("", "a domain", pattern=r"[A-Za-z0-9._-]+", most=253), "The same.", most=32

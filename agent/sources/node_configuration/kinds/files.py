@@ -18,9 +18,7 @@ _SOURCE = Fields(
             pattern=r"https?://[^\s\x00-\x1f/?#][^\s\x00-\x1f]*",
             most=8_000,
         ),
-        "sha256": Text(
-            "What it has to hash to.", "a SHA-256 in 64 hexadecimal digits", pattern="[0-9A-Fa-f]{64}"
-        ),
+        "sha256": values.SHA256,
         "maxSize": values.MAX_SIZE,
     },
     "Its content is downloaded, and checked.",

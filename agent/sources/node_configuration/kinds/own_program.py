@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from agent.sources.forms import Checking, Fields, number, text
-from agent.sources.node_configuration.kinds.artifacts import SHA256, SIGNER, SOURCE, signer, source
+from agent.sources.node_configuration.kinds.artifacts import SIGNER, SOURCE, signer, source
 from agent.sources.node_configuration.kinds.kind import Given
-from agent.sources.node_configuration.kinds.values import seconds_form
+from agent.sources.node_configuration.kinds.values import SHA256, seconds_form
 from agent.sources.node_configuration.model import OwnProgram
 from agent.sources.report import Origin, Place
 

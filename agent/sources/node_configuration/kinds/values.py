@@ -71,6 +71,7 @@ MAX_SIZE = Text(
     "a size, such as 500Mi or 4Gi,",
     pattern="[1-9][0-9]{0,11}(?:[kMGT]|[KMGT]i)?",
 )
+SHA256 = Text("What it has to hash to.", "a SHA-256 in 64 hexadecimal digits", pattern="[0-9A-Fa-f]{64}")
 BASE64 = Text("Its content, in base64.", "base64", pattern=r"[A-Za-z0-9+/=\s]*")
 
 
