@@ -18,8 +18,7 @@ from agent.sources.kubelet import feature_gates, fields, flags, labels
 from agent.sources.kubelet.command_line import EFFECTS, Unusable, pairs, switch, value_of
 from agent.sources.kubelet.configuration import AFFINITY_GATE, SIGNALS
 from agent.sources.kubelet.decisions import About, Decision, Outcome
-from agent.sources.kubelet.fields import Treatment
-from agent.sources.kubelet.flags import Flag, Kind
+from agent.sources.kubelet.flags import Flag, Kind, Treatment
 from agent.sources.kubelet.node import Kubelet, Node
 from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, path_on_windows
 from agent.sources.node_names import canonical
@@ -38,9 +37,7 @@ _OURS = {
 }
 _PATHS = frozenset({"config-dir", "image-credential-provider-bin-dir", "image-credential-provider-config"})
 """What a Linux worker's kubelet does without here; this one was asked to look there."""
-_AFFINITY_FIELDS = frozenset(
-    field.name for field in fields.FIELDS if field.treatment is fields.Treatment.AFFINITY
-)
+_AFFINITY_FIELDS = frozenset(field.name for field in fields.FIELDS if field.treatment is Treatment.AFFINITY)
 _SIGNAL_FLAGS = ("eviction-hard", "eviction-soft", "eviction-soft-grace-period", "eviction-minimum-reclaim")
 
 

@@ -10,8 +10,7 @@ from agent.sources.kubelet import command_line, flags, labels
 from agent.sources.kubelet.command_line import Given, Unusable
 from agent.sources.kubelet.decisions import About, Decision, Outcome
 from agent.sources.kubelet.documents import Value
-from agent.sources.kubelet.fields import Treatment
-from agent.sources.kubelet.flags import Flag
+from agent.sources.kubelet.flags import Flag, Treatment
 from agent.sources.kubelet.linux_units import why_unset
 from agent.sources.kubelet.node import DOCKER_BY_DEFAULT_UNTIL, PRIORITY_CLASS, Kubelet, Node
 from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, place_on_windows

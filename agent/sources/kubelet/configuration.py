@@ -11,7 +11,8 @@ from agent.redaction import redacted, redacted_document
 from agent.sources.kubelet import feature_gates, fields
 from agent.sources.kubelet.decisions import About, Decision, Outcome
 from agent.sources.kubelet.documents import Document, NotReadable, Value, read_document
-from agent.sources.kubelet.fields import Field, Treatment
+from agent.sources.kubelet.fields import Field
+from agent.sources.kubelet.flags import Treatment
 from agent.sources.kubelet.node import Kubelet, Node
 from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, place_on_windows
 from agent.sources.kubelet.quantities import quantity

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agent.sources.kubelet.documents import Value
+from agent.sources.kubelet.flags import Treatment
 
 
 class Shape(enum.Enum):
@@ -24,20 +25,6 @@ class Shape(enum.Enum):
     TEXT_MAP = "a mapping of texts"
     BOOL_MAP = "a mapping of true and false"
     TEXTS_MAP = "a mapping of lists of texts"
-
-
-class Treatment(enum.Enum):
-    """What becomes of a field, or of a flag."""
-
-    KEEP = "kept"
-    PATH = "its path mapped to C:"
-    FOLDER = "its path mapped to C:, where a folder will be"
-    CONFIGURE = "moved into the configuration, where the rules for Windows are"
-    """A flag."""
-    RULE = "has a rule of its own"
-    SIGNALS = "without the signals that Windows does not have"
-    AFFINITY = "kept where Windows can do it"
-    DROP = "dropped"
 
 
 @dataclass(frozen=True, slots=True)

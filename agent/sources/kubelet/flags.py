@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agent.secret_names import is_secret_name
-from agent.sources.kubelet.fields import CONFIGURE, DROP, FOLDER, KEEP, PATH, RULE, Treatment
 
 
 class Kind(enum.Enum):
@@ -29,6 +28,20 @@ class Kind(enum.Enum):
     THRESHOLDS = "a list of NAME<VALUE"
     TAINTS = "a list of KEY=VALUE:EFFECT"
     RESERVATIONS = "a list of NUMBER:TYPE=AMOUNT,TYPE=AMOUNT with semicolons"
+
+
+class Treatment(enum.Enum):
+    """What becomes of a field, or of a flag."""
+
+    KEEP = "kept"
+    PATH = "its path mapped to C:"
+    FOLDER = "its path mapped to C:, where a folder will be"
+    CONFIGURE = "moved into the configuration, where the rules for Windows are"
+    """A flag."""
+    RULE = "has a rule of its own"
+    SIGNALS = "without the signals that Windows does not have"
+    AFFINITY = "kept where Windows can do it"
+    DROP = "dropped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +65,7 @@ class Flag:
 
 
 TEXT, SWITCH, NUMBER, FRACTION, DURATION, LIST, PAIRS, SWITCHES, THRESHOLDS, TAINTS, RESERVATIONS = Kind
+KEEP, PATH, FOLDER, CONFIGURE, RULE, _, _, DROP = Treatment
 
 SHORTHANDS = {"v": "v", "h": "help"}
 

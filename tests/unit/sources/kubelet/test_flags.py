@@ -6,8 +6,7 @@ import pytest
 
 from agent.sources.kubelet import fields
 from agent.sources.kubelet.arguments import _RULES
-from agent.sources.kubelet.fields import Treatment
-from agent.sources.kubelet.flags import FLAGS, Kind, by_name
+from agent.sources.kubelet.flags import FLAGS, Kind, Treatment, by_name
 from agent.sources.kubelet.node import NEWEST, OLDEST
 
 DATA = Path(__file__).parents[4] / "tests" / "data" / "kubelet"
@@ -92,4 +91,4 @@ def test_no_field_but_those() -> None:
 
 def test_what_is_changed_has_a_reason() -> None:
     for field in fields.FIELDS:
-        assert bool(field.reason) == (field.treatment is not fields.Treatment.KEEP)
+        assert bool(field.reason) == (field.treatment is not Treatment.KEEP)

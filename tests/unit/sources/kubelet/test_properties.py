@@ -14,7 +14,7 @@ from agent.sources.kubelet import fields
 from agent.sources.kubelet.command_line import parse
 from agent.sources.kubelet.configuration import for_windows, read_all
 from agent.sources.kubelet.documents import NotReadable, read_document
-from agent.sources.kubelet.flags import FLAGS
+from agent.sources.kubelet.flags import FLAGS, Treatment
 from agent.sources.kubelet.node import Kubelet, Node
 from agent.sources.kubelet.translation import WindowsKubelet, on_windows
 from agent.sources.systemd.environment import Word
@@ -124,7 +124,7 @@ def test_any_configuration(values: dict[str, object], minor: int) -> None:
     for name, value in made.value.items():
         known = fields.by_name()[name]
         assert fields.has_shape(value, known.shape)
-        assert known.treatment is not fields.Treatment.DROP
+        assert known.treatment is not Treatment.DROP
 
 
 @given(JSON_VALUES)
