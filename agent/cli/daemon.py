@@ -17,7 +17,7 @@ from agent.cli.looking import looking
 from agent.cli.machine import open_as_administrator
 from agent.cli.means import means_of
 from agent.cli.progress import display
-from agent.cli.resident_service import paused_until, resident_state
+from agent.cli.resident_service import START_WITHIN_SECONDS, paused_until, resident_state
 from agent.cli.running_program import running_program
 from agent.cli.service_process import given_config_map, metrics_port
 from agent.cli.shown_following import following
@@ -44,7 +44,6 @@ from service.standing import State
 from service.versions import remove_others
 
 STOP_WITHIN_SECONDS = 60.0
-START_WITHIN_SECONDS = 60.0
 
 
 def pause(request: Request) -> int:

@@ -55,7 +55,7 @@ What a run shows of these on standard output is all of it: warnings and progress
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.cli.documents import document
@@ -84,7 +84,15 @@ def plan_document(plan: Plan, outlook: Outlook) -> str:
         checks=check_documents(outlook.checks),
         remarks=list(outlook.remarks),
         stays=[_key_document(key) for key in outlook.losses.staying],
-        data=[{**asdict(each), "folder": str(each.folder)} for each in outlook.losses.data],
+        data=[
+            {
+                "folder": str(each.folder),
+                "files": each.files,
+                "is_all": each.is_all,
+                "names": list(each.names),
+            }
+            for each in outlook.losses.data
+        ],
     )
 
 
@@ -171,7 +179,16 @@ def _of_plan(plan: Plan, losses: Losses | None = None) -> Mapping[str, Value]:
             if change.target.key not in staying
         ],
         "unchanged": [_key_document(match.target.key) for match in plan.unchanged],
-        "notes": [{**asdict(note), "effect": note.effect.value} for note in plan.notes],
+        "notes": [
+            {
+                "effect": note.effect.value,
+                "subject": note.subject,
+                "reason": note.reason,
+                "before": note.before,
+                "after": note.after,
+            }
+            for note in plan.notes
+        ],
     }
 
 

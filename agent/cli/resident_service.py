@@ -11,6 +11,8 @@ from agent.host.errors import HostError
 from agent.host.port import Host, ServiceState
 from service.program import SERVICE
 
+START_WITHIN_SECONDS = 60.0
+
 
 def tell_of_change(host: Host) -> None:
     """To the resident service, which may not be there, or not look at this machine yet."""

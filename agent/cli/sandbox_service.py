@@ -8,12 +8,11 @@ from agent.cli.arguments import SANDBOX_RUN, Request
 from agent.cli.command_line import called
 from agent.cli.failure import DONE, BadUsage, Refused
 from agent.cli.machine import open_machine
+from agent.cli.resident_service import START_WITHIN_SECONDS
 from agent.cli.streams import say
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import NotAService
 from agent.host.port import Host, ServiceProgram, ServiceState
-
-START_WITHIN_SECONDS = 60.0
 
 
 def serve(request: Request, name: str, program: Callable[[Callable[[], bool]], ServiceProgram]) -> int:

@@ -1,8 +1,7 @@
-"""Numbers of things, in words."""
+"""Numbers of things, and what a wrong word may have been, in words."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 _SEVERAL = {"directory": "directories"}
@@ -17,6 +16,8 @@ def many(number: int, one: str) -> str:
 
 def did_you_mean(wrong: str, known: Iterable[str], otherwise: str) -> str:
     """The end of a line about a word that is unknown; `otherwise` where none is like it."""
+    import difflib  # noqa: PLC0415 - difflib, 1 ms of each start
+
     near = difflib.get_close_matches(wrong, list(known), n=1)
     return f"did you mean {near[0]}?" if near else otherwise
 
