@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, TypeVar, cast
 
 Part = TypeVar("Part")
@@ -20,10 +19,9 @@ def later(make: Callable[[], Part]) -> Part:
 class _Later:
     def __init__(self, make: Callable[[], object]) -> None:
         self._make = make
-
-    @cached_property
-    def _part(self) -> object:
-        return self._make()
+        self._part: object
 
     def __getattr__(self, name: str) -> Any:
+        if "_part" not in self.__dict__:
+            self._part = self._make()
         return getattr(self._part, name)

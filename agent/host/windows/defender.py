@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from agent.host import winerror
 from agent.host.errors import AccessDenied, ServiceNotRunning
 from agent.host.exclusions import is_refusal
-from agent.host.windows.api.com import ask, management
+from agent.host.windows.api.com import ask, check_awaited, management
 from agent.host.windows.failure import Advices, code_of, failed, telling
 
 _NAMESPACE = "root\\Microsoft\\Windows\\Defender"
@@ -43,6 +43,7 @@ class WindowsDefender:
 def _call(method: str, what: str, path: str) -> None:
     def call() -> int:
         of_class = management(_NAMESPACE).get(_CLASS)
+        check_awaited()
         (result,) = getattr(of_class, method)(**{_PROPERTIES[what]: [path], "Force": True})
         return int(result or 0)
 

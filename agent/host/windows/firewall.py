@@ -11,7 +11,7 @@ import pywintypes
 from agent.host import firewall_lists, winerror
 from agent.host.errors import NotFound, ServiceNotRunning
 from agent.host.port import FirewallRuleDefinition
-from agent.host.windows.api.com import ask, create, error_code, put
+from agent.host.windows.api.com import ask, check_awaited, create, error_code, put
 from agent.host.windows.failure import Advices, telling
 
 _POLICY = "{E2B3C97F-6AE1-41AC-817A-F6F92166D7DD}"  # NetFwPolicy2
@@ -78,6 +78,7 @@ def _add(rules: Any, definition: FirewallRuleDefinition) -> None:
     rule = create(_RULE)
     for name, value in _properties(definition).items():
         put(rule, name, value)
+    check_awaited()
     rules.Add(rule)
 
 
@@ -102,6 +103,7 @@ def _remove(rules: Any, rule: Any) -> None:
 
         name = f"{name} {secrets.token_hex(8)}"
         put(rule, "Name", name)
+    check_awaited()
     rules.Remove(name)
 
 

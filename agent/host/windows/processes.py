@@ -36,10 +36,13 @@ class WindowsProcesses:
     def list(self) -> Sequence[ProcessInfo]:
         import psutil  # noqa: PLC0415 - psutil, 2.7 MB of the resident service
 
+        # What psutil remembers of a process hides another that has got its id.
+        psutil.process_iter.cache_clear()
         found: list[ProcessInfo] = []
-        for process in psutil.process_iter():
-            with suppress(psutil.NoSuchProcess):
-                found.append(ProcessInfo(process.pid, process.ppid(), _program(process)))
+        with telling("list", "processes"):
+            for process in psutil.process_iter():
+                with suppress(psutil.Error):
+                    found.append(ProcessInfo(process.pid, process.ppid(), _program(process)))
         return found
 
     def run(

@@ -83,7 +83,8 @@ class _Service:
             handle = servicemanager.RegisterServiceCtrlHandler(self._name, self._handle, True)
         except BaseException as failure:
             self.failure = failure
-            raise
+            # The one exception that servicemanager does not write to the event log.
+            raise servicemanager.startup_error from failure
         self._controls = controls
         controls.report_to(handle)
 

@@ -45,3 +45,11 @@ def test_a_part_that_cannot_be_made_is_tried_again() -> None:
     with pytest.raises(OSError, match="no such library"):
         part.refuse()
     assert part.name == "part"
+
+
+def test_what_a_part_lacks_while_it_is_made_is_named() -> None:
+    def make() -> Part:
+        raise AttributeError("function 'X' not found")
+
+    with pytest.raises(AttributeError, match="function 'X' not found"):
+        later(make).refuse()

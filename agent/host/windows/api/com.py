@@ -40,7 +40,8 @@ _one_at_a_time = threading.Lock()
 def ask(question: Callable[[], Answer], seconds: float = _LIMIT_SECONDS) -> Answer:
     """Return what `question` returns in the thread for COM; it may use `create`.
 
-    Raises Win32Error: with the code of what COM raised there, or ERROR_TIMEOUT.
+    Raises Win32Error: with the code of what COM raised there, or ERROR_TIMEOUT. A question that was given up
+    ends with the call that it is at: what comes after changes nothing, by `check_awaited`.
     """
     task = _Task(question)
     with _one_at_a_time:
@@ -56,6 +57,12 @@ def ask(question: Callable[[], Answer], seconds: float = _LIMIT_SECONDS) -> Answ
     return answer
 
 
+def check_awaited() -> None:
+    """Raise ERROR_TIMEOUT where `ask` has given the question up: called before each change of the machine."""
+    if threading.current_thread() not in _threads:
+        raise failed(winerror.ERROR_TIMEOUT, "COM")
+
+
 def create(class_id: str) -> Any:
     """Return a new object of a class, bound late. Only within a question."""
     import pythoncom  # noqa: PLC0415 - after sys.coinit_flags is set
@@ -68,6 +75,7 @@ def put(thing: Any, name: str, value: object) -> None:
     """Set a property. An assignment does the same, and says nothing of why it failed."""
     import pythoncom  # noqa: PLC0415 - after sys.coinit_flags is set
 
+    check_awaited()
     number = thing._oleobj_.GetIDsOfNames(0, name)
     thing._oleobj_.Invoke(number, 0, pythoncom.DISPATCH_PROPERTYPUT, False, value)
 
@@ -76,6 +84,7 @@ def management(namespace: str) -> Any:
     """Return wmi's object for a namespace of WMI. Only within a question."""
     import wmi  # noqa: PLC0415 - wmi, 11 MB, and it asks WMI as it is imported
 
+    wmi.obj = None  # what it asked, which would be released after the end of COM
     return wmi.WMI(wmi=create(_LOCATOR).ConnectServer(".", namespace))
 
 

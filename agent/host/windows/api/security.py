@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import win32security
 
+from agent.host import winerror
+from agent.host.windows.failure import Win32Error
+
 if TYPE_CHECKING:
     from _win32typing import PySECURITY_DESCRIPTOR
 
@@ -40,7 +43,13 @@ def binary_descriptor(text: str) -> bytes:
 
 def descriptor_text(handle: int, parts: int) -> str:
     """Return as SDDL what an open file or other kernel object has of these parts."""
-    found = win32security.GetKernelObjectSecurity(handle, parts)
+    try:
+        found = win32security.GetKernelObjectSecurity(handle, parts)
+    except Win32Error as failure:
+        if failure.winerror != winerror.ERROR_INSUFFICIENT_BUFFER:
+            raise
+        # It grew after pywin32 had asked for its size.
+        found = win32security.GetKernelObjectSecurity(handle, parts)
     text = win32security.ConvertSecurityDescriptorToStringSecurityDescriptor(
         found, win32security.SDDL_REVISION_1, parts
     )

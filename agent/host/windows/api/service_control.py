@@ -50,7 +50,7 @@ class ServiceHandle:
             display_name=display_name or "",
             start=start,
             image_path=image_path or "",
-            dependencies=tuple(dependencies),
+            dependencies=tuple(dependencies or ()),
             account=account or "",
         )
 

@@ -107,6 +107,25 @@ def test_a_question_without_an_answer_is_given_up_and_the_next_one_is_answered()
     never.set()
 
 
+def test_a_question_that_was_given_up_changes_nothing_any_more() -> None:
+    slow, over, changes = threading.Event(), threading.Event(), []
+
+    def question() -> None:
+        try:
+            slow.wait()
+            com.check_awaited()
+            changes.append("made")
+        finally:
+            over.set()
+
+    with pytest.raises(Win32Error):
+        com.ask(question, seconds=0.05)
+    slow.set()
+    assert over.wait(20)
+    assert changes == []
+    com.ask(com.check_awaited)
+
+
 CLASS_NOT_REGISTERED, ACCESS_DENIED, EXCEPTION, WBEM_NOT_FOUND = (
     code - (1 << 32) for code in (0x8004_0154, 0x8007_0005, 0x8002_0009, 0x8004_1002)
 )

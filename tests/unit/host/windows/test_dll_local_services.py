@@ -119,6 +119,22 @@ def test_what_a_definition_does_not_name_stays_as_somebody_made_it(services: Ser
         ws.CloseServiceHandle(manager)
 
 
+def test_a_service_whose_dependencies_windows_leaves_out_has_none(
+    services: Services, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services.create(definition(name))
+    ask = ws.QueryServiceConfig
+
+    def without_dependencies(handle: Any) -> tuple[Any, ...]:
+        found = ask(handle)
+        return (*found[:6], None, *found[7:])
+
+    monkeypatch.setattr(ws, "QueryServiceConfig", without_dependencies)
+    installed = services.read(name)
+    assert installed is not None
+    assert installed.definition.dependencies == ()
+
+
 def test_a_command_line_is_told_with_its_variables_in_it(services: Services, name: str) -> None:
     services.create(definition(name))
     with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, f"{SERVICES}\\{name}", 0, winreg.KEY_SET_VALUE) as key:

@@ -165,6 +165,23 @@ def test_a_process_whose_program_cannot_be_told_is_listed(
     assert listed[os.getpid()].program is None
 
 
+def test_a_process_with_the_id_of_an_ended_one_is_listed() -> None:
+    for known in psutil.process_iter():
+        known._ident = (known.pid, 1.0)  # type: ignore[attr-defined]  # as of another that began long ago
+    for _ in range(2):
+        assert os.getpid() in {each.pid for each in open_windows().processes.list()}
+
+
+def test_what_windows_refuses_of_the_list_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise OSError(0, "invalid handle", None, 6)
+
+    monkeypatch.setattr(psutil, "pids", refuse)
+    with pytest.raises(HostError) as failure:
+        open_windows().processes.list()
+    assert failure.value.code == 6
+
+
 def test_a_name_that_is_no_path_is_not_told_as_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(psutil.Process, "exe", lambda _: "Registry")
     assert {each.program for each in open_windows().processes.list()} == {None}

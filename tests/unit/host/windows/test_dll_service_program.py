@@ -43,6 +43,7 @@ class Scm:
         self.thread: threading.Thread | None = None
         self._entry: Callable[[Sequence[str]], Any] | None = None
         self._handler: Any = None
+        self.unexpected: BaseException | None = None
         self._over = threading.Event()
 
     def host(self, entry: Callable[[Sequence[str]], Any]) -> None:
@@ -55,13 +56,18 @@ class Scm:
         assert self._over.wait(LONG_SECONDS)
 
     def _main(self) -> None:
-        assert self._entry is not None
         try:
-            # What is raised servicemanager writes to the event log.
-            with suppress(Win32Error, SystemExit):
-                self._entry(self.arguments).SvcRun()
+            self._start()
+        except BaseException as failure:  # noqa: BLE001 - for the test to look at
+            self.unexpected = failure
         finally:
             self._over.set()
+
+    def _start(self) -> None:
+        assert self._entry is not None
+        # What else is raised servicemanager writes to the event log, with a source of its own.
+        with suppress(servicemanager.startup_error, SystemExit):
+            self._entry(self.arguments).SvcRun()
 
     def register(self, _name: str, handler: Any, extended: bool) -> int:
         assert extended
@@ -220,6 +226,7 @@ def test_a_scm_that_knows_no_handler_is_no_silent_end(scm: Scm, monkeypatch: pyt
         service_program.serve("name", lambda _: 0)
     assert failure.value.winerror == 6
     assert scm.reports == []
+    assert scm.unexpected is None
 
 
 def test_a_process_that_cannot_say_that_it_stopped_ends(scm: Scm, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,4 +278,9 @@ def test_nothing_of_servicemanager_writes_to_the_event_log() -> None:
         and isinstance(node.value, ast.Name)
         and node.value.id == "servicemanager"
     }
-    assert used == {"PrepareToHostSingle", "RegisterServiceCtrlHandler", "StartServiceCtrlDispatcher"}
+    assert used == {
+        "PrepareToHostSingle",
+        "RegisterServiceCtrlHandler",
+        "StartServiceCtrlDispatcher",
+        "startup_error",
+    }
