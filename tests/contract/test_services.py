@@ -675,7 +675,6 @@ def test_a_watch_can_be_waited_for_in_another_thread_and_closed_from_this_one(be
     assert not listener.is_alive()
 
 
-@wine_cannot("its SCM does not tell of a deletion")
 def test_a_watch_tells_of_a_deletion_and_does_not_hinder_it(bench: Bench) -> None:
     name = bench.program()
     with bench.services.watch([name]) as watch:
