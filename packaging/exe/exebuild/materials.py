@@ -20,7 +20,6 @@ from packageurl import PackageURL
 
 from exebuild.parts import Part
 
-NAME = "wmcb.cdx.json"
 _PROGRAM = "wmcb.exe"
 
 

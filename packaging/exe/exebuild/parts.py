@@ -26,6 +26,8 @@ BROUGHT = tomllib.loads((FOLDER / "parts.toml").read_text("utf-8"))["part"]
 """What another part brings along, and does not name in its own metadata."""
 LICENSES_FILE = "wmcb.licenses.txt"
 """What `wmcb version --licenses` prints, in the program's folder and beside the exe."""
+BILL_FILE = "wmcb.cdx.json"
+"""The bill of materials, beside the exe."""
 OWN, PYTHON = "wmcb", "CPython"
 _LICENSE_FILE = re.compile(r"(licen[cs]e|copying|notice)", re.IGNORECASE)
 _PYTHONS_OWN = r"(python3\d*\.dll|[A-Za-z0-9_]+\.pyd|base_library\.zip)"

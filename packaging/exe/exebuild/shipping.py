@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 from agent.release import RELEASE
-from exebuild import image, materials, parts, payload, resources
+from exebuild import image, parts, payload, resources
 from exebuild.compiler import LAUNCHER, LOG_RUNNER, Compiler, files_of
 from releasing import signing
 
@@ -53,6 +53,8 @@ def make_log_runner(compiler: Compiler) -> bytes:
 
 def ship(work: Path, target: Path, commit: str, launcher: bytes) -> None:
     """Leave in `target`, beside the folder wmcb, the one file, its checksum, its bill and its licences."""
+    from exebuild import materials  # noqa: PLC0415 - cyclonedx, which no job installs that takes but names from here
+
     folder = target / "wmcb"
     if signing.wanted():
         for file in signing.unsigned_programs(folder):
@@ -65,7 +67,7 @@ def ship(work: Path, target: Path, commit: str, launcher: bytes) -> None:
     if signing.wanted():
         shipped = signing.signed(shipped)
     carried = [parts.Part(*each) for each in json.loads((work / PARTS).read_text("utf-8"))]
-    (target / materials.NAME).write_bytes(materials.bill(carried, commit, files))
+    (target / parts.BILL_FILE).write_bytes(materials.bill(carried, commit, files))
     for name in (LOG_PROGRAM, parts.LICENSES_FILE):  # the next release takes the first again, as it is signed
         (target / name).write_bytes(files[f"{INTERNAL}/{name}"])
     (target / PROGRAM).write_bytes(shipped)

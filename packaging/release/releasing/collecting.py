@@ -6,7 +6,7 @@ import hashlib
 import shutil
 from pathlib import Path
 
-from exebuild import materials, parts, shipping
+from exebuild import parts, shipping
 from releasing import ReleaseError, archive, installer, winget
 from releasing.winget import Published
 
@@ -18,7 +18,7 @@ def collect(dist: Path, target: Path, published: Published, notes: str) -> list[
     """Fills `target` anew, and puts the notes beside it; the names of what there is to publish."""
     msi = dist / installer.file_name(published.release)
     zipped = dist / archive.file_name(published.release)
-    others = (shipping.PROGRAM, shipping.LOG_PROGRAM, materials.NAME, parts.LICENSES_FILE)
+    others = (shipping.PROGRAM, shipping.LOG_PROGRAM, parts.BILL_FILE, parts.LICENSES_FILE)
     files = [msi, zipped, *(dist / name for name in others)]
     for file in files:
         if not file.exists():

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from exebuild import materials, resources
+from exebuild import parts, resources
 from releasing import ReleaseError, changelog
 
 _TAG = re.compile(r"(?:refs/tags/)?v(\d+\.\d+\.\d+)")
@@ -59,7 +59,7 @@ def of_built(dist: Path) -> dict[str, str]:
     installers = sorted(dist.glob("*.msi"))
     return {
         "wmcb.exe": of_program(dist / "wmcb.exe"),
-        materials.NAME: of_bill(dist / materials.NAME),
+        parts.BILL_FILE: of_bill(dist / parts.BILL_FILE),
         **{installer.name: of_installer(installer) for installer in installers},
     }
 

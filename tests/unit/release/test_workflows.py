@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +50,34 @@ def test_each_step_of_a_release_is_called_and_there() -> None:
     assert {line.split()[0] for line in lines} == {"check", "collect", "installer", "sign", "vulnerabilities"}
     for line in lines:
         __main__.arguments().parse_args(line.split())
+
+
+@pytest.mark.parametrize(
+    ("job", "lock", "module"),
+    [
+        ("installer", None, "releasing.__main__"),
+        ("sign", None, "releasing.__main__"),
+        ("publish", "linux-runtime", "releasing.collecting"),
+    ],
+    ids=["installer", "sign", "publish"],
+)
+def test_a_job_that_takes_its_files_from_another_runs_on_what_it_installs(
+    job: str, lock: str | None, module: str
+) -> None:
+    release = jobs(__main__.REPOSITORY / ".github" / "workflows" / "release.yml")
+    run = "\n".join(step.get("run", "") for step in release[job]["steps"])
+    assert re.findall(r"^python -m pip .*/([\w-]+)\.txt$", run, re.MULTILINE) == ([lock] if lock else [])
+    assert module != "releasing.collecting" or "python -m releasing collect" in run
+    # Which a job does not install; one without a lock has Python alone.
+    missing = {"cyclonedx", "packageurl"} | (set() if lock else {"yaml"})
+    code = f"import sys; sys.modules.update(dict.fromkeys({missing})); import {module}"
+    paths = ("", "packaging/exe", "packaging/release")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(str(__main__.REPOSITORY / path) for path in paths),
+    }
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=False)
+    assert done.stderr.decode() == ""
 
 
 def test_a_release_is_looked_at_signed_and_tried_before_it_is_published() -> None:
