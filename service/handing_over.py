@@ -22,7 +22,7 @@ from service.program import SERVICE
 from service.program_folder import PROGRAM
 from service.succession import Refusal, Stage, Succession, Trial
 from service.telling import Event, Telling
-from service.versions import remove_others
+from service.versions import remove_others, switch_path
 
 STAYS_SECONDS = 5.0
 """So long it has to go on when it has said that it is well."""
@@ -123,6 +123,7 @@ class HandingOver:
         place = installation.install(self._host, program, trial.arguments).place
         self._stop()  # the other one, where it had to be ended, and Windows has started it again meanwhile
         installation.have_it_run(self._host, _START_SECONDS)
+        switch_path(self._host, place, self._telling.note)
         remove_others(self._host, place, SERVICE)
         why = f"wmcb {trial.version} was not well: {trial.why}"
         self._end(Succession(known.installed, refusal=Refusal(trial.sha256, trial.content, why)))

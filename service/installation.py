@@ -29,7 +29,7 @@ from agent.resources.stopping import ask_to_stop
 from agent.resources.trees import inside
 from service.program import SERVICE, STOP_SECONDS
 from service.program_folder import INTERNAL, KUBEADM, PROGRAM, home, place
-from service.versions import free_place, installed, switch_path
+from service.versions import free_place, installed
 
 _RUN = ("daemon", "run")
 
@@ -112,7 +112,6 @@ def lay_out(
     is_another = not is_installed and lay_out_at(host.files, program, target)
     if as_kubeadm:
         _put(host.files, target / PROGRAM, target / KUBEADM)
-    switch_path(host, target)
     return target, is_another
 
 

@@ -7,7 +7,8 @@ written to: another release gets a folder of its own, and the old one is removed
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import PureWindowsPath
@@ -56,24 +57,61 @@ def _is_stopped(host: Host, folder: PureWindowsPath) -> bool:
     return True
 
 
-def switch_path(host: Host, target: PureWindowsPath) -> None:
-    """Put a version into the machine's Path where an older one has an entry, and into wmcb's record of it."""
-    others = [folder for folder in installed(host) if folder != target]
-    if not others:
-        return
-    keys = {PathEntry(folder).key for folder in others}
-    with suppress(Busy, CannotBeSo), at_rest(host, lambda _: None) as is_at_rest:
-        folder = StateFolder.of(host)
-        inventory = Inventory.load(folder)
-        if is_at_rest and keys & inventory.records.keys():
-            _rename(inventory, keys, PathEntry(target).key).save(folder)
-    text = host.environment.get(PATH)
-    if text is not None:
-        names = {str(folder).lower() for folder in others}
-        entries = [str(target) if entry.lower() in names else entry for entry in text.split(";")]
-        if entries != text.split(";"):
-            kind = host.environment.kind(PATH) or RegistryKind.EXPANDABLE
-            host.environment.set(PATH, ";".join(_without_repetition(entries, str(target))), kind)
+def switch_path(host: Host, target: PureWindowsPath, notice: Callable[[str], None]) -> None:
+    """Put a version into the machine's Path where another has an entry, and into wmcb's record of it.
+
+    Both are changed or neither: the resident service would put back into Path what the record alone has.
+    """
+    try:
+        if not _leads_elsewhere(host, target):
+            return
+        with at_rest(host, notice) as is_at_rest:
+            if is_at_rest:
+                _switch_record(host, target)
+                _switch_entries(host, target)
+                return
+        why = "a run was cut off on this machine"
+    except (Busy, CannotBeSo) as fault:
+        why = str(fault)
+    notice(f"{PATH} still leads to another version than {target}: {why}; the next daemon install switches it")
+
+
+def _leads_elsewhere(host: Host, target: PureWindowsPath) -> bool:
+    """Return whether Path, or the record of it, names another version. Raises CannotBeSo."""
+    return any(_is_other(host, target, name) for name in _entries(host)) or bool(
+        _other_keys(host, target, Inventory.load(StateFolder.of(host)))
+    )
+
+
+def _is_other(host: Host, target: PureWindowsPath, entry: str) -> bool:
+    """Return whether this is another version's folder, also of one that is not there any more."""
+    folder = PureWindowsPath(entry)
+    return folder.parent == home(host) and folder != target
+
+
+def _entries(host: Host) -> Sequence[str]:
+    return (host.environment.get(PATH) or "").split(";")
+
+
+def _other_keys(host: Host, target: PureWindowsPath, inventory: Inventory) -> AbstractSet[Key]:
+    keys = inventory.records.keys()
+    return {key for key in keys if key.kind == PathEntry.kind and _is_other(host, target, key.name)}
+
+
+def _switch_record(host: Host, target: PureWindowsPath) -> None:
+    folder = StateFolder.of(host)
+    inventory = Inventory.load(folder)
+    keys = _other_keys(host, target, inventory)
+    if keys:
+        _rename(inventory, keys, PathEntry(target).key).save(folder)
+
+
+def _switch_entries(host: Host, target: PureWindowsPath) -> None:
+    before = _entries(host)
+    entries = [str(target) if _is_other(host, target, entry) else entry for entry in before]
+    if entries != before:
+        kind = host.environment.kind(PATH) or RegistryKind.EXPANDABLE
+        host.environment.set(PATH, ";".join(_without_repetition(entries, str(target))), kind)
 
 
 def _rename(inventory: Inventory, keys: Iterable[Key], key: Key) -> Inventory:
@@ -94,8 +132,8 @@ def _without_repetition(entries: Iterable[str], target: str) -> list[str]:
 
 
 def remove_others(host: Host, kept: PureWindowsPath, *services: str) -> None:
-    """Remove the versions that nothing runs from, except `kept` and those that `services` start."""
-    folders = {kept}
+    """Remove the versions that nothing runs from, except `kept` and those that `services` or Path lead to."""
+    folders = {kept, *map(PureWindowsPath, _entries(host))}
     for name in services:
         there = host.services.read(name)
         if there is not None and there.definition.command:

@@ -21,7 +21,7 @@ from agent.cli.resident_service import START_WITHIN_SECONDS, paused_until, resid
 from agent.cli.running_program import running_program
 from agent.cli.service_process import given_config_map, metrics_port
 from agent.cli.shown_following import following
-from agent.cli.streams import say, tell
+from agent.cli.streams import notice, say, tell
 from agent.cli.wording import many
 from agent.engine.inventory import Inventory
 from agent.engine.run import make_so
@@ -41,7 +41,7 @@ from service.metrics_port import arguments as metrics_arguments
 from service.program import SERVICE
 from service.program_folder import KUBEADM, PROGRAM, home
 from service.standing import State
-from service.versions import remove_others
+from service.versions import remove_others, switch_path
 
 STOP_WITHIN_SECONDS = 60.0
 
@@ -89,6 +89,7 @@ def install(request: Request) -> int:
     with running_program(request, host) as program:
         is_installed_one = home(host) in program.parents
         installed = installation.install(host, program, arguments, as_kubeadm=request.has(options.AS_KUBEADM))
+    switch_path(host, installed.place, notice)
     if are_others:
         keep_private(host, mirrors)
     if arguments != former or are_others or installed.is_another:

@@ -16,6 +16,7 @@ from agent.cli.restarting import check as check_restart
 from agent.cli.restarting import ended
 from agent.cli.running_program import running_program
 from agent.cli.stages import Stage
+from agent.cli.streams import notice
 from agent.engine import run as engine
 from agent.engine.parts import PREPARED
 from agent.engine.planning import together
@@ -28,7 +29,7 @@ from agent.spec import Inline
 from service import continuing, installation
 from service.program import SERVICE
 from service.program_folder import KUBEADM, PROGRAM, place
-from service.versions import remove_others
+from service.versions import remove_others, switch_path
 
 _CHECKS = ("administrator", "windows-build", "architecture", "drive-rights")
 _PREPARED = "this machine is prepared: join it, or give it a document, and it is a node"
@@ -63,6 +64,7 @@ def run(request: Request) -> int:
     if request.has(options.KUBERNETES_VERSION):
         with running_program(request, host) as program:
             laid_out, _ = installation.lay_out(host, program, as_kubeadm=True)
+        switch_path(host, laid_out, notice)
         remove_others(host, laid_out, SERVICE, continuing.SERVICE)
     is_asked = any(stage.specification.wants for stage in wanted)
     texts = (_PREPARED, _NOTHING) if is_asked else (_TAKEN_AWAY, _UNASKED)

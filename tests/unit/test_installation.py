@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pathlib
+from contextlib import ExitStack
 from pathlib import PureWindowsPath
 
 import pytest
 
 from agent.engine.inventory import Inventory
+from agent.engine.machine_lock import COMMAND_LOCK, LOCK
 from agent.engine.parts import PREPARED
 from agent.engine.progress import Silent
 from agent.engine.run import make_so
@@ -308,8 +310,57 @@ def test_the_path_leads_to_the_version_that_was_laid_out(host: Host, newer: Pure
     want = PathEntry(INSTALLED)
     make_so(host, Specification((want,)), RELEASE, Silent(), part=PREPARED)
     installation.lay_out(host, PROGRAM)
+    versions.switch_path(host, newer, pytest.fail)
     assert host.environment.get("Path") == rf"C:\first;{newer};C:\last"
     inventory = Inventory.load(StateFolder.of(host))
     assert set(inventory.records) == {PathEntry(newer).key}, "or it would be put there again"
     versions.remove_others(host, newer, SERVICE)
     assert host.environment.get("Path") == rf"C:\first;{newer};C:\last"
+
+
+def test_the_path_leads_away_from_a_version_that_is_gone(host: Host, newer: PureWindowsPath) -> None:
+    host.environment.set("Path", rf"C:\first;{INSTALLED};C:\Program Files\wmcb-command", RegistryKind.STRING)
+    make_so(host, Specification((PathEntry(INSTALLED),)), RELEASE, Silent(), part=PREPARED)
+    installation.uninstall(host, PROGRAM, 10)
+    installation.lay_out(host, PROGRAM)
+    versions.switch_path(host, newer, pytest.fail)
+    assert host.environment.get("Path") == rf"C:\first;{newer};C:\Program Files\wmcb-command"
+    assert set(Inventory.load(StateFolder.of(host)).records) == {PathEntry(newer).key}
+
+
+def test_the_path_and_its_record_stay_alike_while_another_command_is_at_work(
+    host: Host, newer: PureWindowsPath
+) -> None:
+    make_so(host, Specification((PathEntry(INSTALLED),)), RELEASE, Silent(), part=PREPARED)
+    before = host.environment.get("Path")
+    installation.install(host, PROGRAM)
+    said: list[str] = []
+    with host.processes.exclusive(COMMAND_LOCK):
+        versions.switch_path(host, newer, said.append)
+        versions.remove_others(host, newer, SERVICE)
+    assert host.environment.get("Path") == before
+    assert set(Inventory.load(StateFolder.of(host)).records) == {PathEntry(INSTALLED).key}
+    assert host.files.list(HOME) == [RELEASE, "9.9.9"], "Path leads there"
+    (line,) = said
+    assert line.startswith(f"Path still leads to another version than {newer}: another wmcb command")
+    assert line.endswith("; the next daemon install switches it")
+    versions.switch_path(host, newer, pytest.fail)
+    versions.remove_others(host, newer, SERVICE)
+    assert (host.environment.get("Path") or "").endswith(f";{newer}")
+    assert host.files.list(HOME) == ["9.9.9"]
+
+
+def test_the_path_is_switched_when_the_resident_service_has_given_way(
+    host: Host, newer: PureWindowsPath
+) -> None:
+    """Which is announced: it may take a while."""
+    host.environment.set("Path", str(INSTALLED), RegistryKind.STRING)
+    with ExitStack() as repair:
+        repair.enter_context(host.processes.exclusive(LOCK))
+
+        def notice(line: str) -> None:
+            assert line.startswith("waiting for the resident service")
+            repair.close()
+
+        versions.switch_path(host, newer, notice)
+        assert host.environment.get("Path") == str(newer)
