@@ -17,9 +17,9 @@ from agent.host.errors import AlreadyExists, MarkedForDeletion, NotFound
 from agent.host.port import Host, ServiceDefinition
 from agent.host.protection import PRIVATE_FILE
 from service import installation
+from service.program import RESUME_SERVICE
 from service.program_folder import PROGRAM
 
-SERVICE = "wmcb-continue"
 COMMAND = "continue"
 
 
@@ -39,7 +39,7 @@ def put_by(host: Host, put: Put, program: PureWindowsPath) -> None:
     host.files.write(folder.continuing, host.access.sealed(text.encode()), PRIVATE_FILE)
     place, _ = installation.lay_out(host, program)
     definition = ServiceDefinition(
-        name=SERVICE,
+        name=RESUME_SERVICE,
         command=(str(place / PROGRAM), COMMAND),
         display_name="wmcb, once after a restart",
         description="Goes on with what has asked for a restart of this machine, and removes itself.",
@@ -66,4 +66,4 @@ def forget(host: Host) -> None:
     folder.remove(folder.continuing)
     # Where it is this very service that runs, it goes when it has stopped.
     with suppress(NotFound, MarkedForDeletion):
-        host.services.delete(SERVICE)
+        host.services.delete(RESUME_SERVICE)

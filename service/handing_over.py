@@ -124,7 +124,7 @@ class HandingOver:
         self._stop()  # the other one, where it had to be ended, and Windows has started it again meanwhile
         installation.have_it_run(self._host, _START_SECONDS)
         switch_path(self._host, place, self._telling.note)
-        remove_others(self._host, place, SERVICE)
+        remove_others(self._host, place)
         why = f"wmcb {trial.version} was not well: {trial.why}"
         self._end(Succession(known.installed, refusal=Refusal(trial.sha256, trial.content, why)))
         text = (

@@ -29,7 +29,7 @@ from agent.resources.stopping import ask_to_stop
 from agent.resources.trees import inside
 from service.program import SERVICE, STOP_SECONDS
 from service.program_folder import INTERNAL, KUBEADM, PROGRAM, home, place
-from service.versions import free_place, installed
+from service.versions import folder_of, installed
 
 _RUN = ("daemon", "run")
 
@@ -106,7 +106,7 @@ def lay_out(
         host.files.observe(folder / KUBEADM) is not None for folder in installed(host)
     )
     is_installed = home(host) in program.parents
-    target = program.parent if is_installed else free_place(host, program)
+    target = folder_of(host, program)
     if not is_installed:
         ensure_folder(host.files, home(host))
     is_another = not is_installed and lay_out_at(host.files, program, target)

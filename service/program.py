@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 
 SERVICE = "wmcb"
+RESUME_SERVICE = "wmcb-continue"
+"""The one-time service that goes on with a command after a restart (service.continuing)."""
 STOP_SECONDS = 5.0
 """How long it may take from a request to stop until it has stopped."""
 _LEFT_FOR_ENDING_SECONDS = 1.0

@@ -25,6 +25,7 @@ from agent.resources.path_entry import PATH
 from agent.resources.trees import remove_tree
 from agent.spec import Key
 from agent.spec.path_entry import PathEntry
+from service.program import RESUME_SERVICE, SERVICE
 from service.program_folder import KUBEADM, PROGRAM, home, place
 
 
@@ -37,12 +38,21 @@ def installed(host: Host) -> Sequence[PureWindowsPath]:
     return [path for path, state in found if state is not None and state.kind is FileKind.DIRECTORY]
 
 
-def free_place(host: Host, program: PureWindowsPath) -> PureWindowsPath:
-    """Return the folder of this version, or where another build of the release lies there one of its own."""
-    there, content = place(host) / PROGRAM, host.files.read(program)
-    if host.files.observe(there) is None or host.files.read(there) == content:
-        return there.parent
-    return there.parent.with_name(f"{RELEASE}-{hashlib.sha256(content).hexdigest()[:8]}")
+def folder_of(host: Host, program: PureWindowsPath) -> PureWindowsPath:
+    """Return the folder that a running program is laid out in: its own, where it is an installed one."""
+    if home(host) in program.parents:
+        return program.parent
+    return folder_of_content(host, host.files.read(program))
+
+
+def folder_of_content(host: Host, content: bytes) -> PureWindowsPath:
+    """Return the folder that a program is in or gets: this release's, unless another build of it is there."""
+    of_release = place(host)
+    of_build = of_release.with_name(f"{RELEASE}-{hashlib.sha256(content).hexdigest()[:8]}")
+    for folder in (of_build, of_release):
+        if host.files.observe(folder / PROGRAM) is not None and host.files.read(folder / PROGRAM) == content:
+            return folder
+    return of_release if host.files.observe(of_release / PROGRAM) is None else of_build
 
 
 def _is_stopped(host: Host, folder: PureWindowsPath) -> bool:
@@ -131,10 +141,10 @@ def _without_repetition(entries: Iterable[str], target: str) -> list[str]:
     return kept
 
 
-def remove_others(host: Host, kept: PureWindowsPath, *services: str) -> None:
-    """Remove the versions that nothing runs from, except `kept` and those that `services` or Path lead to."""
+def remove_others(host: Host, kept: PureWindowsPath) -> None:
+    """Remove the versions that nothing runs from, except `kept` and those that a service or Path leads to."""
     folders = {kept, *map(PureWindowsPath, _entries(host))}
-    for name in services:
+    for name in (SERVICE, RESUME_SERVICE):
         there = host.services.read(name)
         if there is not None and there.definition.command:
             folders.add(PureWindowsPath(there.definition.command[0]).parent)

@@ -33,7 +33,7 @@ from agent.resources.kind import CannotBeSo
 from agent.sources.kubeadm import durations
 from agent.sources.signatures import NoKey, public_key
 from agent.spec import Specification
-from service import continuing, installation, pausing, standing, succession
+from service import installation, pausing, standing, succession
 from service.elsewhere import ARTIFACTS, MIRROR, has_secret, in_arguments, keep_private, private_mirrors
 from service.followed import PART, Followed
 from service.followed import in_arguments as followed_in_arguments
@@ -94,7 +94,7 @@ def install(request: Request) -> int:
         keep_private(host, mirrors)
     if arguments != former or are_others or installed.is_another:
         installation.restart(host, STOP_WITHIN_SECONDS)
-    remove_others(host, installed.place, SERVICE, continuing.SERVICE)
+    remove_others(host, installed.place)
     for setting in installed.unsupported:
         tell(f"wmcb: this Windows does not keep the service's {setting}; it goes without")
     kubeadm = host.files.observe(installed.place / KUBEADM) is not None

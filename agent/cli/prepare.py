@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PureWindowsPath
 
 from agent import log_runner
 from agent.cli import images, node_config, options, stages, values
@@ -14,7 +15,7 @@ from agent.cli.machine import is_imagined, open_machine, open_or_imagine
 from agent.cli.outlook import show_plan
 from agent.cli.restarting import check as check_restart
 from agent.cli.restarting import ended
-from agent.cli.running_program import running_program
+from agent.cli.running_program import own_folder, running_program
 from agent.cli.stages import Stage
 from agent.cli.streams import notice
 from agent.engine import run as engine
@@ -26,9 +27,8 @@ from agent.sources.kubelet.prerequisites import prerequisites, release
 from agent.sources.node_configuration.model import Item, NodeConfiguration
 from agent.sources.report import Origin
 from agent.spec import Inline
-from service import continuing, installation
-from service.program import SERVICE
-from service.program_folder import KUBEADM, PROGRAM, place
+from service import installation
+from service.program_folder import KUBEADM, PROGRAM
 from service.versions import remove_others, switch_path
 
 _CHECKS = ("administrator", "windows-build", "architecture", "drive-rights")
@@ -46,13 +46,14 @@ def run(request: Request) -> int:
     if not is_look:
         check_restart(request, host)
     asking = Asking(ignored_checks(request))
-    wanted = _wanted(request, host, asking)
+    folder = own_folder(request, host)
+    wanted = _wanted(request, host, asking, folder)
     if request.has(options.FOR_IMAGE):
         images.refuse_identity(request, host, wanted)
     if not is_imagined(request):
         refuse_unfit(machine_findings(request, host, asking, None, checks=_CHECKS), asking)
     if is_look:
-        also = [f"{PROGRAM} and {KUBEADM} are laid out in {place(host)}"]
+        also = [f"{PROGRAM} and {KUBEADM} are laid out in {folder}"]
         plan = together([stages.foreseen(host, stage) for stage in wanted])
         show_plan(request, host, plan, also=also if request.has(options.KUBERNETES_VERSION) else ())
         return DONE
@@ -65,7 +66,7 @@ def run(request: Request) -> int:
         with running_program(request, host) as program:
             laid_out, _ = installation.lay_out(host, program, as_kubeadm=True)
         switch_path(host, laid_out, notice)
-        remove_others(host, laid_out, SERVICE, continuing.SERVICE)
+        remove_others(host, laid_out)
     is_asked = any(stage.specification.wants for stage in wanted)
     texts = (_PREPARED, _NOTHING) if is_asked else (_TAKEN_AWAY, _UNASKED)
     code = ended(request, host, engine.together(done), *texts)
@@ -81,11 +82,11 @@ def _require_wish(request: Request) -> None:
         raise BadUsage(f"{text} is needed", where=wanted[0].name)
 
 
-def _wanted(request: Request, host: Host, asking: Asking) -> Sequence[Stage]:
+def _wanted(request: Request, host: Host, asking: Asking, folder: PureWindowsPath) -> Sequence[Stage]:
     """In the order in which they are made: what was interrupted first."""
     found = []
     if request.has(options.KUBERNETES_VERSION):
-        found.append(_of_every_node(request, host, asking))
+        found.append(_of_every_node(request, host, asking, folder))
     if request.has(options.NODE_CONFIG):
         first = found[0].specification if found else None
         found.append(node_config.stage(request, host, asking, first))
@@ -93,12 +94,12 @@ def _wanted(request: Request, host: Host, asking: Asking) -> Sequence[Stage]:
     return sorted(found, key=lambda stage: stage.part != interrupted)
 
 
-def _of_every_node(request: Request, host: Host, asking: Asking) -> Stage:
+def _of_every_node(request: Request, host: Host, asking: Asking, folder: PureWindowsPath) -> Stage:
     option = options.KUBERNETES_VERSION
     version = _version(request, asking)
     directory = values.install_directory(request)
     runner = log_runner.program()
-    wants = prerequisites(version, directory, place(host), Inline(runner) if runner else None)
+    wants = prerequisites(version, directory, folder, Inline(runner) if runner else None)
     origin = Origin(f"{option.name} {version}", ())
     document = NodeConfiguration(origin, "", items=tuple(Item(want, origin) for want in wants))
     return node_config.compiled(request, host, asking, PREPARED, f"Kubernetes {version}", [document])

@@ -26,7 +26,8 @@ from agent.host.port import EventLevel, Host, ServiceControls, ServiceState
 from agent.redaction import redacted
 from agent.resources.kind import field_in_words
 from service import continuing
-from service.continuing import SERVICE, Put, put_by
+from service.continuing import Put, put_by
+from service.program import RESUME_SERVICE
 
 if sys.platform == "win32":
     from agent.host.windows.service_program import serve
@@ -124,7 +125,7 @@ def go_on(request: Request) -> int:
             return _go_on(request)
 
         with suppress(NotAService):
-            return serve(SERVICE, program)
+            return serve(RESUME_SERVICE, program)
     raise BadUsage(f"Windows runs this, after a restart that {options.ALLOW_REBOOT.name} has asked for")
 
 

@@ -10,10 +10,11 @@ from pathlib import Path, PureWindowsPath
 
 from agent.cli.arguments import SANDBOX, SANDBOX_RUN, Request
 from agent.cli.failure import BadUsage
-from agent.cli.machine import is_sandbox
+from agent.cli.machine import is_imagined, is_sandbox
 from agent.host.port import Host
 from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
-from service.program_folder import INTERNAL, PROGRAM
+from service.program_folder import INTERNAL, PROGRAM, place
+from service.versions import folder_of, folder_of_content
 
 
 @contextmanager
@@ -28,22 +29,35 @@ def running_program(request: Request, host: Host) -> Iterator[PureWindowsPath]:
         raise BadUsage("what is laid out is the exe that is called; this is Python from source")
 
 
+def own_folder(request: Request, host: Host) -> PureWindowsPath:
+    """Return the folder under Program Files that the running program is in when it is laid out."""
+    if is_sandbox(request):
+        return folder_of_content(host, _script(request))
+    if is_imagined(request) or not getattr(sys, "frozen", False):
+        return place(host)  # to show it alone: Python from source is not laid out
+    return folder_of(host, PureWindowsPath(sys.executable))
+
+
 @contextmanager
 def _program_of_the_sandbox(request: Request, host: Host) -> Iterator[PureWindowsPath]:
-    """A script that starts this Python stands for the exe: the sandbox runs what its system can run."""
-    from agent.host.sandbox.programs import script_of_ours  # noqa: PLC0415 - the sandbox with psutil, 8.5 MB
-
-    start = "import agent.cli.main as main; main.console()"
-    words = [sys.executable, "-c", start, SANDBOX.name, str(Path(request.value(SANDBOX, "")).resolve())]
-    words += [SANDBOX_RUN.name] * request.has(SANDBOX_RUN)
     unpacked = host.facts.system_directory() / "Temp" / f"wmcb-{secrets.token_hex(8)}"
     program, internal = unpacked / PROGRAM, unpacked / INTERNAL
     for folder in (unpacked, internal):
         host.files.make_directory(folder, PROGRAM_DIRECTORY)
-    host.files.write(program, script_of_ours(words), PROGRAM_FILE)
+    host.files.write(program, _script(request), PROGRAM_FILE)
     try:
         yield program
     finally:
         host.files.remove(program)
         for folder in (internal, unpacked):
             host.files.remove_directory(folder)
+
+
+def _script(request: Request) -> bytes:
+    """Return a script that starts this Python, for the exe: the sandbox runs what its system can run."""
+    from agent.host.sandbox.programs import script_of_ours  # noqa: PLC0415 - the sandbox with psutil, 8.5 MB
+
+    start = "import agent.cli.main as main; main.console()"
+    words = [sys.executable, "-c", start, SANDBOX.name, str(Path(request.value(SANDBOX, "")).resolve())]
+    words += [SANDBOX_RUN.name] * request.has(SANDBOX_RUN)
+    return script_of_ours(words)

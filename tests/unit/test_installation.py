@@ -25,7 +25,6 @@ from agent.release import RELEASE
 from agent.spec import Specification
 from agent.spec.path_entry import PathEntry
 from service import installation, program_folder, versions
-from service.program import SERVICE
 from service.program_folder import INTERNAL
 
 UNPACKED = PureWindowsPath(r"C:\Windows\Temp\wmcb-0123456789abcdef")
@@ -263,7 +262,7 @@ def test_another_release_is_laid_out_beside_the_one_that_may_run(host: Host, new
     assert host.files.read(newer / "kubeadm.exe") == b"program 2"
     assert installation.program(host) == newer / "wmcb.exe"
     assert _texts(host) == str(newer / "wmcb.exe")
-    versions.remove_others(host, newer, SERVICE)
+    versions.remove_others(host, newer)
     assert host.files.list(HOME) == ["9.9.9"]
 
 
@@ -281,15 +280,15 @@ def test_what_still_runs_stays_whole_until_it_has_ended(
     before = installed(host)
     with monkeypatch.context() as running:
         running.setattr(host.files, "remove", refused)
-        versions.remove_others(host, newer, SERVICE)
+        versions.remove_others(host, newer)
         assert installed(host) == before
-    versions.remove_others(host, newer, SERVICE)
+    versions.remove_others(host, newer)
     assert host.files.list(HOME) == [newer.name]
 
 
 def test_a_version_that_a_service_starts_stays(host: Host, newer: PureWindowsPath) -> None:
     assert installation.lay_out(host, PROGRAM) == (newer, True)
-    versions.remove_others(host, newer, SERVICE)
+    versions.remove_others(host, newer)
     assert installation.program(host) == INSTALLED / "wmcb.exe"
     assert host.files.list(HOME) == [RELEASE, "9.9.9"]
 
@@ -302,6 +301,8 @@ def test_another_build_of_the_same_release_gets_a_folder_of_its_own(host: Host) 
     assert place.name.startswith(f"{RELEASE}-")
     assert installed(host)["wmcb.exe"] == b"program 1"
     assert host.files.read(place / "wmcb.exe") == b"program 2"
+    versions.remove_others(host, place)
+    assert host.files.list(HOME) == [place.name]
     assert installation.install(host, PROGRAM) == installation.Installed(place, (), is_another=False)
 
 
@@ -314,7 +315,7 @@ def test_the_path_leads_to_the_version_that_was_laid_out(host: Host, newer: Pure
     assert host.environment.get("Path") == rf"C:\first;{newer};C:\last"
     inventory = Inventory.load(StateFolder.of(host))
     assert set(inventory.records) == {PathEntry(newer).key}, "or it would be put there again"
-    versions.remove_others(host, newer, SERVICE)
+    versions.remove_others(host, newer)
     assert host.environment.get("Path") == rf"C:\first;{newer};C:\last"
 
 
@@ -337,7 +338,7 @@ def test_the_path_and_its_record_stay_alike_while_another_command_is_at_work(
     said: list[str] = []
     with host.processes.exclusive(COMMAND_LOCK):
         versions.switch_path(host, newer, said.append)
-        versions.remove_others(host, newer, SERVICE)
+        versions.remove_others(host, newer)
     assert host.environment.get("Path") == before
     assert set(Inventory.load(StateFolder.of(host)).records) == {PathEntry(INSTALLED).key}
     assert host.files.list(HOME) == [RELEASE, "9.9.9"], "Path leads there"
@@ -345,7 +346,7 @@ def test_the_path_and_its_record_stay_alike_while_another_command_is_at_work(
     assert line.startswith(f"Path still leads to another version than {newer}: another wmcb command")
     assert line.endswith("; the next daemon install switches it")
     versions.switch_path(host, newer, pytest.fail)
-    versions.remove_others(host, newer, SERVICE)
+    versions.remove_others(host, newer)
     assert (host.environment.get("Path") or "").endswith(f";{newer}")
     assert host.files.list(HOME) == ["9.9.9"]
 

@@ -72,6 +72,22 @@ def test_a_bare_machine_is_prepared_and_again_nothing_changes(bare: Machine, mir
     assert bare.picture() == before
 
 
+def test_another_build_of_the_release_stays_where_it_is_laid_out(
+    bare: Machine, mirror: tuple[str, str]
+) -> None:
+    bare.wmcb(*VERSION, *mirror)
+    build = (*VERSION, *mirror, "--sandbox-run")  # whose stand-in for the exe has another content
+    (remark,) = bare.wmcb(*build, "--dry-run", "-o", "json").document["remarks"]
+    assert remark.startswith(rf"wmcb.exe and kubeadm.exe are laid out in {PLACE}-")
+    assert bare.wmcb(*build).code == 0
+    folder = remark.rpartition(" laid out in ")[2]
+    home = PureWindowsPath(PLACE).parent
+    for _ in range(2):
+        assert bare.host.files.list(home) == [PureWindowsPath(folder).name]
+        assert (bare.host.environment.get("Path") or "").endswith(rf"C:\k;{folder}")
+        assert bare.wmcb(*build).out == "nothing to do: this machine is prepared as is wanted\n"
+
+
 UNASKED = "nothing of this machine is asked for"
 NOT_FOR_IT = {"empty": "", "for another node": f"nodes: {{names: [another]}}\n{CONTAINERD}"}
 

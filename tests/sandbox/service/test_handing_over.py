@@ -18,8 +18,10 @@ from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
 from sandbox.engine.world import Killed, Power, changed, powered
 from sandbox.service.keeper import Clock
-from service import installation, succession
+from service import continuing, installation, succession
+from service.continuing import Put
 from service.handing_over import STAYS_SECONDS, Asked, HandingOver
+from service.program import RESUME_SERVICE
 from service.program_folder import INTERNAL, hand_over_folder
 from service.succession import Refusal, Stage, Succession, Trial, Version
 from service.telling import Telling
@@ -155,6 +157,17 @@ def test_it_ends_with_the_one_that_is_well(machine: Machine, found: str) -> None
     assert machine.which() == found
     assert machine.host.files.list(hand_over_folder(machine.host)) == ["former", "succession.json"]
     assert (succession.read(machine.host).refusal is not None) == (found == "old")
+
+
+@pytest.mark.parametrize("machine", [False], indirect=True)
+def test_the_program_of_a_command_that_goes_on_after_a_restart_stays(machine: Machine) -> None:
+    continuing.put_by(machine.host, Put((), "C:\\"), PureWindowsPath(r"C:\Windows\Temp\new\wmcb.exe"))
+    resume = machine.host.services.read(RESUME_SERVICE)
+    machine.begin()
+    machine.hand_over()
+    assert laid_out(machine.host) == FILES["old"]
+    assert resume is not None
+    assert machine.host.files.read(PureWindowsPath(resume.definition.command[0])) == b"new"
 
 
 @pytest.mark.parametrize("is_well", [True, False])
