@@ -25,6 +25,7 @@ from agent.host.port import (
     SidType,
 )
 from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.host.replacing import is_leftover
 from agent.resources.stopping import ask_to_stop
 from agent.resources.trees import inside
 from service.program import SERVICE, STOP_SECONDS
@@ -110,6 +111,8 @@ def lay_out(
     if not is_installed:
         ensure_folder(host.files, home(host))
     is_another = not is_installed and lay_out_at(host.files, program, target)
+    if is_installed:
+        _keep_at_reboot(host.files, target)
     if as_kubeadm:
         _put(host.files, target / PROGRAM, target / KUBEADM)
     return target, is_another
@@ -162,11 +165,20 @@ def ensure_folder(files: Files, folder: PureWindowsPath) -> None:
         files.make_directory(folder, PROGRAM_DIRECTORY)
     except AlreadyExists:
         files.set_descriptor(folder, PROGRAM_DIRECTORY)
+    files.keep_at_reboot(folder)
+
+
+def _keep_at_reboot(files: Files, target: PureWindowsPath) -> None:
+    """Take back what an uninstallation by this very program left to Windows' next start."""
+    for path in (target.parent, target, *(path for path, _ in inside(files, target))):
+        if not is_leftover(path.name):
+            files.keep_at_reboot(path)
 
 
 def _put(files: Files, source: PureWindowsPath, target: PureWindowsPath) -> bool:
     """Whether it had to be written."""
     content = files.read(source)
+    files.keep_at_reboot(target)  # it was to go, where it has been uninstalled since Windows started
     if files.observe(target) is not None and files.read(target) == content:
         files.set_descriptor(target, PROGRAM_FILE)  # and what runs from it need not be put aside
         return False

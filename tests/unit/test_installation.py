@@ -16,6 +16,7 @@ from agent.engine.run import make_so
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import AccessDenied
 from agent.host.event_sources import MESSAGE_FILE, source_key
+from agent.host.pending_moves import PREFIX, pending_moves
 from agent.host.port import Host, Principal, RecoveryAction, RegistryKind, ServiceState, StartType
 from agent.host.principals import SIDS
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
@@ -243,6 +244,17 @@ def test_the_installed_program_leaves_its_own_removal_to_the_next_start(host: Ho
         HOME,
     ]
     assert host.services.read("wmcb") is None
+
+
+@pytest.mark.parametrize("program", [PROGRAM, INSTALLED / "wmcb.exe"], ids=["a copy", "the installed one"])
+def test_installed_again_it_is_not_removed_by_the_next_start(host: Host, program: PureWindowsPath) -> None:
+    installation.install(host, PROGRAM, as_kubeadm=True)
+    aside = INSTALLED / "wmcb-0123456789abcdef.old"
+    host.files.write(aside, b"put aside while it ran", PRIVATE_FILE)
+    installation.uninstall(host, INSTALLED / "wmcb.exe", 10)
+    assert (f"{PREFIX}{HOME}", "") in pending_moves(host.registry)
+    installation.install(host, program)
+    assert pending_moves(host.registry) == [(f"{PREFIX}{aside}", "")]
 
 
 @pytest.fixture
