@@ -52,6 +52,15 @@ def test_each_step_of_a_release_is_called_and_there() -> None:
         __main__.arguments().parse_args(line.split())
 
 
+def test_the_exe_is_built_as_the_page_says_also_over_one_that_is_there() -> None:
+    """PyInstaller asks before it replaces a folder, and fails where it cannot ask."""
+    page = (__main__.REPOSITORY / "docs" / "building.md").read_text("utf-8")
+    lines = [step["run"] for workflow in WORKFLOWS for step in steps(workflow) if "run" in step]
+    for where in (lines, page.splitlines()):
+        builds = {line for line in where if line.startswith("pyinstaller ")}
+        assert builds == {"pyinstaller --noconfirm build.spec"}
+
+
 @pytest.mark.parametrize(
     ("job", "lock", "module"),
     [
