@@ -44,7 +44,7 @@ exe: .venv/ready
 same-exe: exe
 	$(LAB) exe --again
 
-# dist/wmcb-VERSION.msi, by Debian's wixl and msitools.
+# dist/wmcb-VERSION.msi, by Debian's wixl and msitools, and dist/wmcb-VERSION.zip.
 installer: exe
 	$(RELEASING) installer
 
