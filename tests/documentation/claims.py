@@ -202,6 +202,9 @@ CLAIMS: Mapping[str, tuple[str, ...]] = {
         "tests/windows/test_exe.py::test_no_library_is_loaded_from_where_others_can_write",
         "tests/windows/test_exe.py::test_libraries_asked_for_by_name_alone_come_from_system32",
     ),
+    "extracted-folder": (
+        "tests/unit/test_installation.py::test_folders_in_the_folder_of_what_it_loads_are_laid_out_and_taken_away",
+    ),
     # How to check a wmcb that was downloaded
     "release": (
         "tests/unit/release/test_workflows.py::test_a_release_is_looked_at_signed_and_tried_before_it_is_published",
