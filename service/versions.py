@@ -1,8 +1,8 @@
 """The folders below Program Files\\wmcb: one for each release that is installed or still runs.
 
 PyInstaller's loader opens the program's file again at each import, so what runs from a folder is never
-written to: another release gets a folder of its own. The old one is removed then if nothing runs from it, else
-at the next installation.
+written to: another release gets a folder of its own. The old one is removed then if nothing runs from it,
+else at the next installation.
 """
 
 from __future__ import annotations
