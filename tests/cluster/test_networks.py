@@ -77,11 +77,9 @@ sys.path.insert(0, "Z:/repo")
 from agent.engine.progress import Silent
 from agent.engine.run import make_so
 from agent.host.windows.machine import open_windows
-from agent.sources import node_configuration
-from agent.host.windows import open_windows
 from agent.sources.node_configuration.compiling import compile_node
-from agent.sources.node_configuration import reading as node_configuration
-documents = node_configuration.read("node.yaml", sys.argv[1].encode()).documents
+from agent.sources.node_configuration.reading import read
+documents = read("node.yaml", sys.argv[1].encode()).documents
 made = compile_node(documents, None, "node.yaml")
 make_so(open_windows(), made.specification, "test", Silent())
 """
