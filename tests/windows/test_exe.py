@@ -428,7 +428,7 @@ def test_libraries_asked_for_by_name_alone_come_from_system32(machine: Node, exe
     assert [each for each in before if each[0] not in of_folders and not BEFORE.search(each[1])] == []
     assert [arguments for function, arguments in program if function == "SetDllDirectoryW"][-1] == "00000000"
     added = {arguments for function, arguments in program if function == "AddDllDirectory"}
-    assert all('\\\\_internal' in each for each in added), "modules find what they need beside Python"
+    assert all("\\\\_internal" in each for each in added), "modules find what they need beside Python"
 
 
 def test_the_program_gets_its_streams_and_no_other_handle(machine: Node) -> None:
