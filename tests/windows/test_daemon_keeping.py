@@ -22,7 +22,8 @@ from windows.test_bootstrap import Machine
 
 MEGABYTE = 1_000_000
 METRICS_PORT = 9182
-KEEPING_MEGABYTES = 50
+KEEPING_MEGABYTES = 51
+"""Against growth; seen are 49.7 to 49.9, and the bench judges by 50."""
 AFTER_REPAIRS_MEGABYTES = 53
 """Against growth: a stop takes one more thread, and Wine writes to a megabyte of each one's stack."""
 CONFIG = r"C:\etc\kubernetes\kubelet.conf"
