@@ -50,6 +50,6 @@ def answer_on(port: int, host: Host, signals: Signals, telling: Telling, wishes:
 
 
 def _repeat(is_done: Callable[[], bool]) -> None:
-    """Whoever has the port may give it up; nobody tells when."""
+    """Try until it succeeds: Windows does not report that another program gives up a port."""
     while not is_done():
         time.sleep(_PORT_AGAIN_SECONDS)

@@ -135,5 +135,5 @@ def _is_node() -> bool:
 def _log_on(host: Host) -> Callable[[str], None]:
     from agent.cli.run_log import RunLog  # noqa: PLC0415 - 0.3 MB of a service without a node
 
-    # A log that is begun anew for each line is looked at each time whether it has become too large.
+    # Opened for each line, so that its size is looked at each time.
     return lambda line: RunLog(host).write(line)
