@@ -1,7 +1,5 @@
 """Amounts with their units, for a person."""
 
-from __future__ import annotations
-
 
 def in_seconds(number: float) -> str:
     """Return `1 second`, `0.5 seconds`."""

@@ -4,8 +4,6 @@ A program's own path, argument zero, has a rule of its own: a quote ends at the 
 means nothing.
 """
 
-from __future__ import annotations
-
 
 def split(line: str) -> tuple[str, ...]:
     """What CommandLineToArgvW makes of a line that isn't empty."""

@@ -7,8 +7,6 @@ Scalars are what Kubernetes' own YAML library makes of them: `on` and `y` are tr
 is text. The bounds are on what the text expands to: a short file of aliases is no way to fill the memory.
 """
 
-from __future__ import annotations
-
 import codecs
 import json
 import math

@@ -1,7 +1,5 @@
 """Whether a file will be the same when it is read again: nobody but administrators can exchange it."""
 
-from __future__ import annotations
-
 from pathlib import PureWindowsPath
 
 from agent.host.errors import NotFound

@@ -1,7 +1,5 @@
 """What is wrong with a document that is no JSON, in words of JSON's own; nothing of it is quoted."""
 
-from __future__ import annotations
-
 from json import JSONDecodeError
 
 _OF_JSON = {

@@ -1,7 +1,5 @@
 """The program that writes a service's log, as wmcb.exe carries it (packaging/exe/log-runner)."""
 
-from __future__ import annotations
-
 from pathlib import PureWindowsPath
 
 from agent.release import bundled_file

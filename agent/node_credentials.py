@@ -1,7 +1,5 @@
 """What this machine is known by to its cluster: the kubeconfig that its kubelet writes, and renews."""
 
-from __future__ import annotations
-
 from pathlib import PureWindowsPath
 
 from agent.host.errors import HostError

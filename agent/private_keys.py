@@ -4,8 +4,6 @@ No path of these leads through a folder in which users may exchange anything, an
 that followed no link.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterator

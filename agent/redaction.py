@@ -8,8 +8,6 @@ to a wrong option. What is registered is held in memory alone, and never written
 Every command imports this, so it imports next to nothing itself.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from _thread import allocate_lock

@@ -1,7 +1,5 @@
 """The release that this source tree is, and what a built exe was made from."""
 
-from __future__ import annotations
-
 import os
 import sys
 from typing import NamedTuple

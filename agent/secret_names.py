@@ -1,7 +1,5 @@
 """Tells the names of secrets from others: one rule for fields, variables, options, headers and settings."""
 
-from __future__ import annotations
-
 _OF_A_SECRET = (
     *("password", "passwd", "passphrase", "secret", "credential"),
     *("apikey", "accesskey", "accountkey", "privatekey", "certificatekey", "keydata"),

@@ -3,8 +3,6 @@
 Each pattern takes time that grows with the text alone: what could fail after a repetition is bounded.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Iterable, Iterator

@@ -4,8 +4,6 @@ The bounds are on what the text expands to: a short file of aliases is no way to
 is, and how it is refused, differs from one format to another.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Generic, NoReturn, TypeVar

@@ -1,7 +1,5 @@
 """What is wrong with a document that is no YAML, in words of our own; nothing of it is quoted."""
 
-from __future__ import annotations
-
 from yaml import MarkedYAMLError
 
 _INSIDE = {

@@ -1,7 +1,5 @@
 """What is to be done at what time, so that nothing is done before something happens or its time has come."""
 
-from __future__ import annotations
-
 from typing import Generic, TypeVar
 
 from agent.host.port import Clock

@@ -5,8 +5,6 @@ so that a node costs its API server the same however many there are. What they h
 that works, and stays when the cluster cannot be reached any more.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from abc import ABC, abstractmethod

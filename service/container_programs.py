@@ -2,8 +2,6 @@
 order in which they build upon each other, and the kubelet starts their containers anew.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial

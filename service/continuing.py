@@ -4,8 +4,6 @@ It starts with Windows, runs the command that was put by, and is gone when that 
 ended: only who asks for a further restart leaves it for the next start.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from contextlib import suppress

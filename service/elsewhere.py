@@ -4,8 +4,6 @@ Every user may read that of a service. So a mirror with a secret in it, as a pas
 in a private file beside the program instead.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Why a run of the service's own was taken back."""
 
-from __future__ import annotations
-
 from agent.engine.run import TakenBack
 from agent.host.errors import HostError
 from agent.resources.kind import CannotBeSo, NotWell

@@ -1,7 +1,5 @@
 """Which ConfigMap the resident service follows: said when it is installed, kept in its command line."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from contextlib import suppress

@@ -5,8 +5,6 @@ begins: cut off anywhere, it goes on when Windows has started again, and comes t
 in the place, whole.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Whether programs that run are well, asked every now and then."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

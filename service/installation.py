@@ -5,8 +5,6 @@ under Program Files, in a folder of its version, where users may run it and only
 starts as one process.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 In a thread of its own, so that all else is kept meanwhile. Loaded only when such a file differs.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping, Sequence
 

@@ -4,8 +4,6 @@ All of it is found when it is asked for, in the thread that answers: what nobody
 cannot be found is left out.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress

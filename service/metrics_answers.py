@@ -1,7 +1,5 @@
 """The resident service's answers on the port for metrics."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """On which port metrics are told, if at all: said when the service is installed, kept in its command line."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Files of the operator's own programs that this program looks after in their place."""
 
-from __future__ import annotations
-
 import re
 import ssl
 from collections.abc import Callable, Collection, Sequence

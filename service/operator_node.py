@@ -1,7 +1,5 @@
 """The Node of this machine, found as OpenShift's daemon finds it: by its addresses."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import PureWindowsPath
 

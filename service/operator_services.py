@@ -4,8 +4,6 @@ Stage by stage: what a script prints becomes part of a command, and it may ask w
 run. Each stage is a run of the engine, all of them about one part.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PureWindowsPath

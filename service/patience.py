@@ -1,7 +1,5 @@
 """How often the same thing is mended before it is left alone for a while."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 
 from agent.spec import Key

@@ -1,7 +1,5 @@
 """A pause of the resident service, while somebody works on the machine by hand. It outlasts a reboot."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Where wmcb's own program lies on a machine."""
 
-from __future__ import annotations
-
 from pathlib import PureWindowsPath
 
 from agent.host.port import Host

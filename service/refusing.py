@@ -1,7 +1,5 @@
 """A ConfigMap that cannot be used as it is."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from agent.sources.report import Entry

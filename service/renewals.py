@@ -3,8 +3,6 @@
 One that started anew while nobody looked is known by its time: whoever told it something is older than it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast

@@ -4,8 +4,6 @@ By a thread of its own: whoever decides waits for no server. Only what is anothe
 what could not be told is told later, as it is then.
 """
 
-from __future__ import annotations
-
 import queue
 import threading
 import time

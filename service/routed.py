@@ -1,6 +1,4 @@
 """What on the machine comes of the cluster's Nodes."""
 
-from __future__ import annotations
-
 PART = "routed"
 """Of what is on the machine, its pods' network and the routes to those of other nodes."""

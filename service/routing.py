@@ -4,8 +4,6 @@ One watch on all Nodes, of which it keeps three fields, with the kubelet's own c
 part of its own of what is on the machine. While the cluster cannot be reached all stays as it was.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 

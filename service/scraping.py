@@ -4,8 +4,6 @@ By one thread, one question after the other, and a few lines: Python's own serve
 asks slowly holds up who asks next, and nobody else.
 """
 
-from __future__ import annotations
-
 import socket
 import threading
 import time

@@ -1,7 +1,5 @@
 """Why to look: what the threads that wait for something tell the one that works."""
 
-from __future__ import annotations
-
 import enum
 import queue
 import time

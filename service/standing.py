@@ -1,7 +1,5 @@
 """What became of the ConfigMap that is followed, as it is kept over restarts and shown."""
 
-from __future__ import annotations
-
 import enum
 import json
 from contextlib import suppress

@@ -4,8 +4,6 @@ What begins then is done by a service of one use (handing_over.py), which runs f
 can stop this one, and put it back.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, replace
 

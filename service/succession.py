@@ -4,8 +4,6 @@ All of it lies beside the program's folder: a copy of the program as it was, the
 is to come, this memory, and the word of the new one that it is well. A memory that cannot be read is none.
 """
 
-from __future__ import annotations
-
 import enum
 import json
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """What the resident service tells of what it does: Windows' event log, and wmcb's own log."""
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """What a change may have done to the kubelet where that shows only later, and what there was before."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 

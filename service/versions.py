@@ -5,8 +5,6 @@ written to: another release gets a folder of its own. The old one is removed the
 else at the next installation.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet

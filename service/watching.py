@@ -1,7 +1,5 @@
 """Threads that wait, one for all services, one for all else: they say what happens."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import PureWindowsPath

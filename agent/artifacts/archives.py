@@ -1,7 +1,5 @@
 """An archive unpacked: what is wanted of it, within bounds, each member handed on as it comes."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from collections.abc import Iterator

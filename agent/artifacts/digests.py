@@ -1,7 +1,5 @@
 """What an artifact has to hash to: said in a document, or told by a file of checksums."""
 
-from __future__ import annotations
-
 import codecs
 import hashlib
 import re

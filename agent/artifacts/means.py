@@ -1,7 +1,5 @@
 """By which ways artifacts may be had on this machine: mirrors, a folder of files, proxies."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable

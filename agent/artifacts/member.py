@@ -1,7 +1,5 @@
 """One member of an archive, of whatever form that is."""
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

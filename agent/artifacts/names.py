@@ -4,8 +4,6 @@ An archive was made by somebody else, perhaps on another system: what Windows wo
 than it says is refused, not mended.
 """
 
-from __future__ import annotations
-
 from agent.artifacts.failure import Unusable
 from agent.redaction import redacted
 from agent.sources.windows_paths import name_fault

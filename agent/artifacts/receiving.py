@@ -1,7 +1,5 @@
 """One artifact on its way to a folder of ours: whole and proven, or begun."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading

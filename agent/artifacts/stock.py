@@ -4,8 +4,6 @@ A note for each says what it was found to be. What is in the folder nobody else 
 hashed again; it goes when the run that wanted it has ended well.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

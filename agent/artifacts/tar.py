@@ -5,8 +5,6 @@ member, and takes three times as long to import as this. Known are the forms tha
 long names and numbers, pax. What else there is, is told as something that is no file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 
 from agent.artifacts.failure import Unusable

@@ -1,7 +1,5 @@
 """A zip archive, by Python's own zipfile within bounds."""
 
-from __future__ import annotations
-
 import io
 import stat
 import zipfile

@@ -1,7 +1,5 @@
 """The benchmark's controls of a worker, in its order, and what of Windows each of them is about."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import PureWindowsPath

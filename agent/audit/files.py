@@ -4,8 +4,6 @@ Linux' mode 600 is on Windows: nobody but the system and administrators may do a
 and run by everybody, but who could change it would be the system.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PureWindowsPath
 

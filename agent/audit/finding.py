@@ -1,7 +1,5 @@
 """What was found of one control."""
 
-from __future__ import annotations
-
 import enum
 from dataclasses import dataclass, field
 

@@ -3,8 +3,6 @@
 The service may run it itself, under a log runner, or by NSSM and a script, as PrepareNode.ps1 makes it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Section 4.2: how the kubelet is set up, by its flags, its configuration, and what counts without either."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What differs between the commands that make a node: names of options, and who hears of warnings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field

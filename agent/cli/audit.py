@@ -4,8 +4,6 @@ For programs: {"format": 1, "benchmark", "passed", "controls": [{"id", "title", 
 "mended"}, ...]}; a result is one of "pass", "fail", "manual" and "no meaning". Ids are the benchmark's.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

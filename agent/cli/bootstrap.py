@@ -1,7 +1,5 @@
 """`wmcb --ignition worker.ign --kubelet kubelet.exe`, and `wmcb plan`."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

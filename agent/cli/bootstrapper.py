@@ -4,8 +4,6 @@ On success they say its own sentence on standard output and nothing on standard 
 takes a word there for a failure. What they would have to say is in wmcb's log.
 """
 
-from __future__ import annotations
-
 from agent.cli import options, values
 from agent.cli.arguments import Request
 from agent.cli.asking import Asking

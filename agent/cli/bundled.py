@@ -3,8 +3,6 @@
 Each part stands alone: what cannot be had on a damaged machine leaves the others, and is told.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

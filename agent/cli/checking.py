@@ -1,7 +1,5 @@
 """The preflight checks as a command uses them: what is to be ignored, and a refusal of what remains."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any

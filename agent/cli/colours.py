@@ -1,7 +1,5 @@
 """Colours, on a console that shows them and for whoever wants them."""
 
-from __future__ import annotations
-
 import os
 import sys
 from typing import TextIO

@@ -1,7 +1,5 @@
 """Command lines that somebody is told, to be run as they stand. No secret is in one."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """All that the program can be asked to do."""
 
-from __future__ import annotations
-
 from agent.cli import join_options, options
 from agent.cli.arguments import OUTPUT, Command
 

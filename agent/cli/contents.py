@@ -1,7 +1,5 @@
 """Contents that a document names by URL or path: fetched before a run begins, which may stop services."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from agent.artifacts.means import Means

@@ -1,7 +1,5 @@
 """Which node this machine is already: the engine keeps the title of what it made here."""
 
-from __future__ import annotations
-
 from agent.cli.arguments import Request
 from agent.cli.command_line import called
 from agent.cli.failure import Refused

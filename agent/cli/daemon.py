@@ -1,7 +1,5 @@
 """`wmcb daemon`: the resident service, seen from the command line."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from contextlib import suppress

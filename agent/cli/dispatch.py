@@ -1,7 +1,5 @@
 """Arguments in, an exit code out, one line for whatever went wrong."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Sequence
 from itertools import pairwise

@@ -10,8 +10,6 @@ failure says, in place of its own document,
                 others (message and where of what else was found wrong)
 """
 
-from __future__ import annotations
-
 import json
 
 from agent.cli.failure import Failure

@@ -1,7 +1,5 @@
 """What `wmcb status` advises to do about drift: for each owner of what has drifted, what repairs it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from agent.cli import options

@@ -1,7 +1,5 @@
 """A run of the engine as a command: what is told meanwhile, what is kept of it, how it ends."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Programs that a command was given: whether Windows can run them, and what they say their version is."""
 
-from __future__ import annotations
-
 import os
 import struct
 

@@ -1,7 +1,5 @@
 """`wmcb explain`: the fields of a NodeConfiguration, shown as `kubectl explain` shows Kubernetes'."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Lends Ignition what it may fetch with: the network that its document describes, within our limits."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable, Iterator

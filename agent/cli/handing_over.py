@@ -1,7 +1,5 @@
 """The service of one use that puts another wmcb.exe in the place of the one that runs."""
 
-from __future__ import annotations
-
 from agent.cli.arguments import Request
 from agent.cli.failure import DONE, FAILED, BadUsage
 from agent.cli.machine import open_machine

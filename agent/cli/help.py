@@ -1,7 +1,5 @@
 """`--help`: plain text that reads well on a console of 80 columns and any code page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from agent.cli.arguments import COMMON, Command, Option

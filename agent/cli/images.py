@@ -1,7 +1,5 @@
 """A machine that is to be an image: what must not be on it, since each of its copies would have it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Sequence
 

@@ -1,7 +1,5 @@
 """What a node is made of: which document says it, and what has to be true when it is made."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from agent.cli import join_options, options, values

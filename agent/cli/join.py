@@ -1,7 +1,5 @@
 """A node of a cluster that kubeadm made: `wmcb join HOST:PORT`, and `wmcb --kubeadm-config FILE`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """What a join asks of the cluster: whom to trust, how its kubelets are set up, what became of the node."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager

@@ -1,7 +1,5 @@
 """Which cluster is to be joined, and as whom: what a join has to know before it asks anybody."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The options that say which cluster to join, by kubeadm's own names."""
 
-from __future__ import annotations
-
 from agent.cli import options
 from agent.cli.arguments import OUTPUT, Option, Request
 

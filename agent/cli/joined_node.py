@@ -1,7 +1,5 @@
 """A machine that has joined a cluster, as its own files tell it."""
 
-from __future__ import annotations
-
 from agent.cli.failure import Failure
 from agent.documents import NotReadable, read_document
 from agent.host.port import Host

@@ -1,7 +1,5 @@
 """Which kind of document somebody gave, by how it begins: one option's is easily given to another."""
 
-from __future__ import annotations
-
 import re
 
 from agent.cli import options

@@ -3,8 +3,6 @@
 Called as kubeadm.exe, the program takes what Cluster API and people's scripts say to kubeadm.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from agent.cli import join_options, options

@@ -1,7 +1,5 @@
 """What a reset or an upgrade under kubeadm's name goes by: its configuration, and the options beside it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from agent.cli import join_options, options

@@ -1,7 +1,5 @@
 """The kubelet.exe that is given: whether a Windows node can run it, and which release it is."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What of a node is elsewhere than among the things that wmcb made: its Node, its pods, their network."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress

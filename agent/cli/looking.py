@@ -1,7 +1,5 @@
 """A look at what the engine knows of a machine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """`--node-config FILE`: what a NodeConfiguration wants of this machine, by a file instead of a ConfigMap."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from agent.cli import options, values

@@ -1,7 +1,5 @@
 """OpenShift's operator calls these: its daemon's command lines, on its ConfigMaps of services."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence

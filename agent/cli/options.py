@@ -1,7 +1,5 @@
 """The options that say what node is wanted."""
 
-from __future__ import annotations
-
 from agent.cli.arguments import OUTPUT, Option
 
 IGNITION = Option("--ignition", "the worker Ignition, or the pointer to one", "FILE")

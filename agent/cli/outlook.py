@@ -1,7 +1,5 @@
 """What somebody should know before a plan is carried out, besides what it changes."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PureWindowsPath

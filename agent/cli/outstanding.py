@@ -1,7 +1,5 @@
 """What user data has still to do on a machine: the title of what it made there tells."""
 
-from __future__ import annotations
-
 THE_JOIN = ", of which the join is outstanding"
 THE_REST = ", of which what comes last is outstanding"
 """How that title ends until all has been carried out."""

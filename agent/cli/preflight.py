@@ -4,8 +4,6 @@ For programs: {"format": 1, "passed": true, "checks": [{"id", "verdict", "text"}
 "ok", "warning", "error" and "not checked". Ids keep their meaning; more may come.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from dataclasses import replace

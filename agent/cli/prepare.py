@@ -1,7 +1,5 @@
 """`wmcb prepare`: what a bare server, or an image, needs before it can become a node."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import PureWindowsPath
 

@@ -1,7 +1,5 @@
 """What is told while the engine works: as much as somebody at a console, or reading a pipe, wants to see."""
 
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Services that go although others may need them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 
 from agent.host.port import Host

@@ -1,7 +1,5 @@
 """`wmcb reset`."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace

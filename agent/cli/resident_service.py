@@ -1,7 +1,5 @@
 """The resident service as other commands see it: whether it runs, and word to it."""
 
-from __future__ import annotations
-
 import time
 from contextlib import suppress
 

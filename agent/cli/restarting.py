@@ -1,7 +1,5 @@
 """What is said of a run that made a node, and a restart of Windows in its middle, after which it goes on."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator, Sequence

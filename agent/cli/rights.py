@@ -1,7 +1,5 @@
 """Who may do what with a file, in words: few can read a security descriptor as Windows writes it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from agent.host import sddl

@@ -1,7 +1,5 @@
 """What wmcb did on this machine: C:\\ProgramData\\wmcb\\logs\\wmcb.log, and Windows' event log."""
 
-from __future__ import annotations
-
 import enum
 import time
 from collections.abc import Collection

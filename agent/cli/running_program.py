@@ -1,7 +1,5 @@
 """The program that runs, as what is laid out under Program Files."""
 
-from __future__ import annotations
-
 import secrets
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The resident service of a sandbox, which has no other program that starts services."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from agent.cli.arguments import SANDBOX_RUN, Request

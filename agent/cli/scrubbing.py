@@ -5,8 +5,6 @@ are sent with it: of documents all fields that hold values of users, of any text
 Too much rather than too little.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence

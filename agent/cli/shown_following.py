@@ -1,7 +1,5 @@
 """What became of the ConfigMap that is followed, for people and for programs."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 

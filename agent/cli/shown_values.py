@@ -1,7 +1,5 @@
 """Values of a resource's fields as a person sees them, and none that is a secret."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeGuard

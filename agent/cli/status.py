@@ -1,7 +1,5 @@
 """`wmcb status`."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace

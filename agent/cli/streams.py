@@ -4,8 +4,6 @@ A service has no streams at all, whoever detaches a program may close them, and 
 before it has read all. None of that is a failure of what was asked for.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from typing import TextIO

@@ -1,7 +1,5 @@
 """`wmcb support-bundle`: all that helps to find out what is wrong, in one file, without secrets."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

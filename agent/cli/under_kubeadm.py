@@ -1,7 +1,5 @@
 """kubeadm's commands, done by wmcb's own."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

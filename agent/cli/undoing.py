@@ -1,7 +1,5 @@
 """What a machine is again after a run was taken back, said by results and not by steps."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress

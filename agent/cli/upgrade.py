@@ -5,8 +5,6 @@ arguments that stand in its kubeadm-flags.env. What user data has made there sta
 afterwards is what it was before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import PureWindowsPath
 

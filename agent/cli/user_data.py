@@ -5,8 +5,6 @@ engine, each beside what the one before it made: all before the join, the join, 
 come boot hooks that fetch the user data itself, and the name that the machine is to have.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence

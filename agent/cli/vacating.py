@@ -3,8 +3,6 @@
 The Node itself says that it was us: whichever upgrade comes next gives back what one that was killed left.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 

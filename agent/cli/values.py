@@ -1,7 +1,5 @@
 """Values of options that a kubelet, or anybody, could not mean: refused before anything is done with them."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from pathlib import PureWindowsPath

@@ -1,7 +1,5 @@
 """`wmcb version`."""
 
-from __future__ import annotations
-
 import os
 import sys
 

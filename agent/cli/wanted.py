@@ -1,7 +1,5 @@
 """From the options to the specification of a node."""
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Callable
 from dataclasses import replace

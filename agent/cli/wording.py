@@ -1,7 +1,5 @@
 """Numbers of things, and what a wrong word may have been, in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 _SEVERAL = {"directory": "directories"}

@@ -1,7 +1,5 @@
 """How resources are found: many at once, where one look shows them all; and some not at all."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 

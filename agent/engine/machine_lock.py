@@ -6,8 +6,6 @@ it is the request that the resident service reads before each work item and betw
 Only SYSTEM and administrators can make either.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 

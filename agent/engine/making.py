@@ -1,7 +1,5 @@
 """A plan carried out, step by step, each written into the journal before it is done."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress

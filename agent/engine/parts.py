@@ -11,8 +11,6 @@ What a machine was prepared with before it was a node yields: it is a beginning,
 may want it otherwise. A kubelet.exe is upgraded; a ConfigMap changes what a file on the machine said first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath

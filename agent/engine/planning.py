@@ -1,7 +1,5 @@
 """What is different from what is wanted, and in which order it is to be made so. Changes nothing."""
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet

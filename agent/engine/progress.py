@@ -1,7 +1,5 @@
 """Whom the engine tells what it is doing."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from agent.engine.journal import Step

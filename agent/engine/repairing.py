@@ -4,8 +4,6 @@ The steps are those of any run, and stand in the same journal while they are don
 back: they lead to how things were when a run had ended well. What cannot be repaired stays, and is told.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace

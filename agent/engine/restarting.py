@@ -5,8 +5,6 @@ for one. The run after it goes on from there. What waits again by then would wai
 and no reason for a further restart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 

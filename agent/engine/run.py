@@ -4,8 +4,6 @@ Whatever ends a run half-way, a failure or a power cut, its journal says how to 
 back at once; what was cut off is finished by the next run, or taken back if that is asked for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress

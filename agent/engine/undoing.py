@@ -1,7 +1,5 @@
 """A journal walked backwards: what a run had done is undone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass

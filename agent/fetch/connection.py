@@ -3,8 +3,6 @@
 urllib3 pools these connections and reads bodies from them (`session.py`).
 """
 
-from __future__ import annotations
-
 import math
 import ssl
 from base64 import b64encode

@@ -1,7 +1,5 @@
 """Limits of time, one inside another. The nearest ends what waits, and says what was waited for."""
 
-from __future__ import annotations
-
 import math
 import queue
 import socket

@@ -4,8 +4,6 @@ urllib3's own wait for a name server without a limit, give each of a name's addr
 bound each wait, never the whole.
 """
 
-from __future__ import annotations
-
 import errno
 import math
 import os

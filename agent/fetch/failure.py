@@ -1,7 +1,5 @@
 """Why nothing came."""
 
-from __future__ import annotations
-
 import enum
 import errno
 import socket

@@ -1,7 +1,5 @@
 """Fetching what a URL names: redirects followed, what passes tried again, everything within limits."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing

@@ -1,7 +1,5 @@
 """What a cloud tells its machines about themselves, at an address that only they reach."""
 
-from __future__ import annotations
-
 from agent.fetch.connection import Headers
 from agent.fetch.deadline import Clock
 from agent.fetch.fetching import Fetcher, Limits, Request

@@ -1,7 +1,5 @@
 """Which proxy a request goes through: by the rules of Go, as for Ignition and everything of Kubernetes."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ http.client ends the headers where the connection ends, and at the first line th
 the body can be among those that it so loses.
 """
 
-from __future__ import annotations
-
 import re
 from http.client import HTTPException, HTTPResponse, IncompleteRead
 from io import BufferedReader

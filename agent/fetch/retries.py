@@ -1,7 +1,5 @@
 """Retries: a request is made again until it succeeds, with growing pauses."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field

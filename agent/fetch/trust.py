@@ -3,8 +3,6 @@
 certifi's bundle, which requests would use, is never one of them.
 """
 
-from __future__ import annotations
-
 import ssl
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress

@@ -4,8 +4,6 @@ Windows hands a program a single string, and the program splits it again. The pr
 zero, has a rule of its own: a quote ends at the next quote and a backslash means nothing.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

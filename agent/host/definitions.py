@@ -1,7 +1,5 @@
 """Services, alike for every host: names, command lines, and how one that is there differs from the wanted."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

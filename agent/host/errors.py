@@ -4,8 +4,6 @@ Windows words its messages in the machine's language, so nothing may be decided 
 these classes; the sandbox gives the codes that Windows would give.
 """
 
-from __future__ import annotations
-
 from agent.host import winerror
 
 

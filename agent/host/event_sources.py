@@ -1,7 +1,5 @@
 """What Windows keeps of an event source and of an event, alike for every host."""
 
-from __future__ import annotations
-
 from pathlib import PureWindowsPath
 
 from agent.host import winerror

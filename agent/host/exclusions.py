@@ -1,7 +1,5 @@
 """What Microsoft Defender answers when it is asked for its exclusions."""
 
-from __future__ import annotations
-
 
 def is_refusal(answer: str) -> bool:
     r"""No path, but a sentence, as "N/A: Must be an administrator to view exclusions".

@@ -3,8 +3,6 @@
 10.0.0.0/8 comes back as 10.0.0.0/255.0.0.0, one address with the mask 255.255.255.255, anything as `*`.
 """
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Iterable, Iterator
 

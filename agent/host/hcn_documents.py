@@ -1,7 +1,5 @@
 """Networks as the documents that Windows' Host Compute Network API takes and gives, of its schema 2."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A part of the host that is made when something is asked of it first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 

@@ -4,8 +4,6 @@ Windows itself is more lenient: it drops dots and blanks at a name's end, takes 
 `file:stream` for a part of a file. Whoever lets such a name in has a file that is not where it seems.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import PureWindowsPath
 

@@ -2,8 +2,6 @@
 who has neither loads nothing of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol

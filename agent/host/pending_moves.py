@@ -1,7 +1,5 @@
 """What Windows moves or removes when it starts next: pairs of a path and its new one, empty for a removal."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import PureWindowsPath
 

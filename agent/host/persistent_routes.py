@@ -3,8 +3,6 @@
 Each is a value of its own: destination, mask, gateway and metric are its name, and its text is empty.
 """
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Iterator, Sequence
 from contextlib import suppress

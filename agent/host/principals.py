@@ -1,7 +1,5 @@
 """The SIDs of those for whom access is judged, once for both hosts: the account's own, then its groups'."""
 
-from __future__ import annotations
-
 from agent.host.port import Principal
 from agent.host.sddl import ADMINISTRATORS, AUTHENTICATED_USERS, EVERYONE, INTERACTIVE, SYSTEM, USERS
 

@@ -4,8 +4,6 @@ All are owned by Administrators, so that no single account keeps an owner's righ
 nothing a folder above grants (C:\\ lets every user make folders, and ProgramData files) comes in.
 """
 
-from __future__ import annotations
-
 from agent.host.sddl import (
     ADMINISTRATORS,
     CREATOR_GROUP,

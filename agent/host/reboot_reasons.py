@@ -1,7 +1,5 @@
 """Why Windows wants a reboot, as its registry tells; alike for every host."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from agent.host.errors import NotFound

@@ -1,7 +1,5 @@
 """What Windows says of a symbolic link: REPARSE_DATA_BUFFER."""
 
-from __future__ import annotations
-
 import struct
 
 _SYMBOLIC_LINK = 0xA000_000C

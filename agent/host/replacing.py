@@ -5,8 +5,6 @@ people than it will be; it is flushed before it gets its name, so that after a p
 either all of the new content or all of the old.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from abc import ABC, abstractmethod

@@ -1,7 +1,5 @@
 """The machine's variables, alike for every host: their names, and where a text stands for their values."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

@@ -5,8 +5,6 @@ end without the SCM's noticing (one that ends while STOP_PENDING stays so for a 
 service can stop while its process, shared with others, goes on.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """What the API server answers: objects, and refusals."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """The API, as far as a node needs it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

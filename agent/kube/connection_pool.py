@@ -1,7 +1,5 @@
 """Sessions whose connections stay open, for the next request that may go over them."""
 
-from __future__ import annotations
-
 import threading
 
 from agent.fetch.address import Address

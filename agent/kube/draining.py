@@ -5,8 +5,6 @@ the node, and leaves one alone that somebody else has cordoned. A mark may have 
 the node back; the API server knows which client has set which fields, so that a later cordon is told apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 

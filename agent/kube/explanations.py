@@ -1,7 +1,5 @@
 """What to do about an API server that is not trusted, or that does not accept who asks."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """Why the API server did not do what was asked. The class, and the status, are what to decide by."""
 
-from __future__ import annotations
-
 from agent.fetch.failure import Doubt
 
 

@@ -1,7 +1,5 @@
 """What there is in a collection, now and from now on, whatever becomes of connection and server."""
 
-from __future__ import annotations
-
 import math
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Files in which a client's private key lies while TLS loads it: Python's ssl takes keys from paths alone."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

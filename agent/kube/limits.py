@@ -1,7 +1,5 @@
 """How long an API server is waited for."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """Requests to one API server: where it is, who asks, and what one attempt takes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """One request that the API server answers for minutes: a line for each change, as it happens."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,7 +1,5 @@
 """The checks, in the order in which they are told."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from agent.host.errors import HostError

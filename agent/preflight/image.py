@@ -3,8 +3,6 @@
 Of what other programs keep for themselves, and sysprep takes away, nothing is asked here.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PureWindowsPath

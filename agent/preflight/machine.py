@@ -1,7 +1,5 @@
 """The machine itself: who asks, what Windows it is, how much memory, and what time it has."""
 
-from __future__ import annotations
-
 import time
 
 from agent.host.port import ServiceState

@@ -1,7 +1,5 @@
 """Whether the kubelet's ports are free, or held by the kubelet that is to be replaced."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from agent.host.port import ProcessInfo

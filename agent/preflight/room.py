@@ -1,7 +1,5 @@
 """Whether there is room for what will be written."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import PureWindowsPath

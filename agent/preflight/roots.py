@@ -1,7 +1,5 @@
 """Whether users could exchange the node's folders where they lie: at the root of a drive."""
 
-from __future__ import annotations
-
 from pathlib import PureWindowsPath
 
 from agent.host.errors import NotFound

@@ -1,7 +1,5 @@
 """The container runtime that the kubelet needs."""
 
-from __future__ import annotations
-
 from agent.host.port import Host, ServiceState, StartType
 from agent.preflight.finding import Verdict
 from agent.preflight.situation import Situation

@@ -1,7 +1,5 @@
 """What the checks are about: a machine, and what it is to become."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 

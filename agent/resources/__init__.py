@@ -3,8 +3,6 @@
 A kind is found by its name, so that a new one is a new module here (and one in agent.spec) and nothing else.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import import_module
 from typing import Any

@@ -4,8 +4,6 @@ So a second run need not fetch an archive to know what files it is to find, and 
 right knows where it is to be had. The files themselves are resources of their own.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """What a kubelet writes into the folder of its certificates: which of it was there before."""
 
-from __future__ import annotations
-
 import re
 from contextlib import suppress
 from pathlib import PureWindowsPath

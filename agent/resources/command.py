@@ -1,7 +1,5 @@
 """Somebody's own commands: whether they have been run, told by a marker beside wmcb's own memory."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -4,8 +4,6 @@ The folder closes what it finds open, and the file's own rights would open it ag
 the other for ever.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace

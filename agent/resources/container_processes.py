@@ -1,7 +1,5 @@
 """Processes in HostProcess containers: they are the machine's, below the shim of a pod."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from agent.host.port import Host, ProcessInfo

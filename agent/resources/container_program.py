@@ -1,7 +1,5 @@
 """A program in HostProcess containers, remembered: the resident service ends what has to start anew."""
 
-from __future__ import annotations
-
 from agent.host.networks import HNS
 from agent.host.port import Host
 from agent.resources.kind import Kept, Kind, State

@@ -1,7 +1,5 @@
 """What containerd's configuration file has to say, among what others say in it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import PureWindowsPath

@@ -7,8 +7,6 @@ table, tables in one line. So what came of an edit is read once more, and is ref
 as it was.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A file that a node's program writes for itself: whether it is there, and since when."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import PureWindowsPath
 

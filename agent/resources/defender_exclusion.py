@@ -1,7 +1,5 @@
 """What Microsoft Defender does not look at."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from agent.host.errors import NotFound, NotInstalled

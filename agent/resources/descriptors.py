@@ -1,7 +1,5 @@
 """Descriptors in states: as SDDL, compared by what they mean."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import lru_cache, reduce
 

@@ -1,7 +1,5 @@
 """A folder, and what of its content others could change, or read where that is not for them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The machine's DNS suffixes, by the registry, and by a word to the resolver, which reads it then."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import cast

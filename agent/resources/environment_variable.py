@@ -1,7 +1,5 @@
 """A variable of the machine's environment."""
 
-from __future__ import annotations
-
 from agent.host.port import Host, RegistryKind
 from agent.host.variables import KEY
 from agent.resources.kind import Setting, State, Value, holds_secret, veiled

@@ -1,7 +1,5 @@
 """A name under which programs write to Windows' Application log."""
 
-from __future__ import annotations
-
 from pathlib import PureWindowsPath
 
 from agent.host.errors import NotFound

@@ -1,7 +1,5 @@
 """A file: its content by hash, and who may do what with it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import PureWindowsPath

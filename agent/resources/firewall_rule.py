@@ -1,7 +1,5 @@
 """A rule of Windows' firewall."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A network endpoint of somebody else's, which is removed where it is of no use any more."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 

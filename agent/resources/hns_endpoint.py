@@ -1,7 +1,5 @@
 """This machine's own endpoint in a container network: one that is stale cannot be used, and is replaced."""
 
-from __future__ import annotations
-
 import ipaddress
 import uuid
 from collections.abc import Sequence

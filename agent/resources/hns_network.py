@@ -1,7 +1,5 @@
 """A container network: made anew when it is lost, since HNS changes none that is there."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 import uuid

@@ -1,7 +1,5 @@
 """In which order Windows lets go of a container network: load balancers, endpoints, the network itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """What the machine is called, or will be when it has been restarted."""
 
-from __future__ import annotations
-
 from agent.host.port import Host
 from agent.host.reboot_reasons import is_renamed, next_host_name
 from agent.resources.kind import Kept, Kind, State, Value

@@ -1,7 +1,5 @@
 """Whether an interface hands packets for others on. Windows forgets it with the adapter, and at a start."""
 
-from __future__ import annotations
-
 from agent.host.networks import HNS
 from agent.host.port import Host
 from agent.resources.hns_network import card

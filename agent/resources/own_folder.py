@@ -1,7 +1,5 @@
 """Where wmcb keeps what is its own."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import PureWindowsPath
 

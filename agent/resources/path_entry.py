@@ -1,7 +1,5 @@
 """One entry of the machine's Path, among those of others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from agent.host.port import Host, RegistryKind

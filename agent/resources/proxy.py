@@ -1,7 +1,5 @@
 """The machine's proxy, as WinHTTP has it."""
 
-from __future__ import annotations
-
 from agent.host.port import DefaultProxy, Host
 from agent.resources.kind import Setting, State
 from agent.spec.proxy import Proxy

@@ -1,7 +1,5 @@
 """A key of the registry that something of ours lies in."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """A value in the registry, or that there is none."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import cast
 

@@ -1,7 +1,5 @@
 """A route: whether it is in force, and whether it is there again after the next start of Windows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 

@@ -4,8 +4,6 @@ A proxy's password stands in variables, services and their states, a server's in
 All of these go through here on their way to the journal, the inventory and an artifact's note, and back.
 """
 
-from __future__ import annotations
-
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 

@@ -1,7 +1,5 @@
 """A Windows service: its registration, whether it runs, and whether it is well."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import PureWindowsPath

@@ -1,7 +1,5 @@
 """A service's registration as a state, and back."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import cast
 

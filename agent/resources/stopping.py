@@ -1,7 +1,5 @@
 """How a service is stopped: asked, or else ended, and waited for until its program can be replaced."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Windows' time service: whether it is started with Windows, and runs."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Folders with all that is in them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import PureWindowsPath

@@ -1,7 +1,5 @@
 """A certificate among those that Windows believes."""
 
-from __future__ import annotations
-
 import base64
 from contextlib import suppress
 

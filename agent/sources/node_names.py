@@ -1,7 +1,5 @@
 """Which names a node can have."""
 
-from __future__ import annotations
-
 import re
 
 from agent.sources.report import quoted

@@ -1,7 +1,5 @@
 """Titles of nodes: a title says of which document or cluster a machine is a node."""
 
-from __future__ import annotations
-
 import re
 
 USER_DATA = "user data"

@@ -4,8 +4,6 @@ Where a controller goes by the name that the machine has anyway, nothing is aske
 has a metadata service, at an address that only its machines reach; a function of the caller's asks it.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """A PEM text, as the certificates that a machine is to believe."""
 
-from __future__ import annotations
-
 from agent.certificates import der_of, load_pem_strictly
 from agent.spec.trusted_certificate import TrustedCertificate
 

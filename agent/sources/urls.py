@@ -3,8 +3,6 @@
 Python's urllib is more lenient and would let through what neither of them accepts.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ What Windows would take for something else is refused, not repaired: a name that
 device, a stream of another file. Whoever writes such a file would find it in a place that nobody asked for.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import PureWindowsPath

@@ -1,7 +1,5 @@
 """Something from elsewhere that files are made of: a program, or an archive of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PureWindowsPath

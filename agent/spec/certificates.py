@@ -1,7 +1,5 @@
 """What a kubelet writes into the folder of its certificates: keys of its own, and what its cluster issues."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import PureWindowsPath
 

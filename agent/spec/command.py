@@ -1,7 +1,5 @@
 """Somebody's own commands, run once."""
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace

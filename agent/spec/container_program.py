@@ -1,7 +1,5 @@
 """A program in HostProcess containers that tells Windows' Host Networking Service what that forgets."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from agent.spec.want import NamedWant

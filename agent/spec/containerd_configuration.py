@@ -1,7 +1,5 @@
 """What containerd's configuration file has to say. All else in it is others'."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import PureWindowsPath
 

@@ -1,7 +1,5 @@
 """What a file holds, known by its hash, so that it need not be held itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,7 +1,5 @@
 """A file that a node's program writes for itself when it is admitted to its cluster."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import PureWindowsPath
 

@@ -1,7 +1,5 @@
 """What Microsoft Defender does not look at."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from agent.spec.want import Key, Want

@@ -1,7 +1,5 @@
 """A variable of the machine's environment."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from agent.secret_fields import registers_secrets

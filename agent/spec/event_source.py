@@ -1,7 +1,5 @@
 """A name under which programs write to Windows' Application log."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import PureWindowsPath
 

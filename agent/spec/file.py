@@ -1,7 +1,5 @@
 """A file."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
 

@@ -1,7 +1,5 @@
 """What Windows' firewall lets through, or does not."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from agent.spec.want import NamedWant

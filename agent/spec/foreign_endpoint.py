@@ -1,7 +1,5 @@
 """The machine's own endpoint in a container network that another program makes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from agent.spec.want import Key, Want

@@ -1,7 +1,5 @@
 """This machine's own place in a container network: an address, on an adapter that Windows makes for it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from agent.spec.want import Key, NamedWant

@@ -1,7 +1,5 @@
 """A container network of Windows' Host Networking Service."""
 
-from __future__ import annotations
-
 import enum
 from dataclasses import dataclass
 

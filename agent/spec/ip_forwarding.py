@@ -1,7 +1,5 @@
 """An interface of the machine that hands packets for others on, as between pods and the rest of the world."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from agent.spec.want import Key, Want

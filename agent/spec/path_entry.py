@@ -1,7 +1,5 @@
 """A folder that Windows looks for programs in: one entry of the machine's Path."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import PureWindowsPath
 

@@ -4,8 +4,6 @@ What its own network and the others' are the cluster knows, and no document: so 
 on the machine as it stands, a value of the registry, and the resident service goes by it.
 """
 
-from __future__ import annotations
-
 from agent.spec.want import Key
 
 POD_NETWORK = Key("registry_value", "HKLM\\SOFTWARE\\wmcb\\\\PodNetwork")

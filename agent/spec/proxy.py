@@ -1,7 +1,5 @@
 """The proxy by which a machine reaches what is outside of its site."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 

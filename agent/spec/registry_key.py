@@ -1,7 +1,5 @@
 """A key of the registry, below HKEY_LOCAL_MACHINE."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

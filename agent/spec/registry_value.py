@@ -1,7 +1,5 @@
 """A value in the registry, below HKEY_LOCAL_MACHINE."""
 
-from __future__ import annotations
-
 import enum
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """A route to another network over a gateway, IPv4."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from agent.spec.want import Key, Want

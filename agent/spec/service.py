@@ -1,7 +1,5 @@
 """A Windows service."""
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace

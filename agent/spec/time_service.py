@@ -1,7 +1,5 @@
 """Windows' own service that keeps the clock right."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from agent.spec.want import Key, Want

@@ -1,7 +1,5 @@
 """A certificate that Windows believes: of an authority, in its store of roots."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from agent import hashing

@@ -1,7 +1,5 @@
 """A part of Windows that can be switched on."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from agent.spec.want import NamedWant

@@ -4,8 +4,6 @@ The folder stands for C:, and what Windows keeps outside its files lies in `.san
 how several processes share it, `descriptors` and `held` for what stands for Windows' protection and locks.
 """
 
-from __future__ import annotations
-
 import pathlib
 
 from agent.host.port import Host

@@ -1,7 +1,5 @@
 """Who may do what, computed from the descriptors by Windows' rules."""
 
-from __future__ import annotations
-
 from agent.host.errors import AccessDenied
 from agent.host.port import Principal
 from agent.host.principals import SIDS

@@ -5,8 +5,6 @@ the end of any process by a descriptor. Where the system has no such things (Win
 standard library) one looks again after 50 ms.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import pathlib

@@ -4,8 +4,6 @@ In defender.json may stand beside them `refuses`, the error code that each quest
 `swallows`: it says yes to everything, and nothing changes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from agent.host import winerror

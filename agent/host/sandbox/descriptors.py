@@ -7,8 +7,6 @@ descriptor that Windows would have given it, out of its folder's. Other systems 
 record holds for whatever has its name.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import pathlib

@@ -1,7 +1,5 @@
 """The machine's variables, kept where Windows keeps them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from agent.host.variables import REFERENCE, RegistryVariables, resolved

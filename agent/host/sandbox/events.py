@@ -1,7 +1,5 @@
 """The Application log: sources in the registry, records in a file of one JSON document a line."""
 
-from __future__ import annotations
-
 import time
 
 from agent.host.event_sources import EventSources, kept_text

@@ -1,7 +1,5 @@
 """What the sandbox's machine is: a plausible Windows Server, or what facts.json in its state says."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Collection, Sequence
 from pathlib import PureWindowsPath

@@ -1,7 +1,5 @@
 """What this system refuses, told with the code that Windows would give."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager

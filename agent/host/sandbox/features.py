@@ -4,8 +4,6 @@ features.json may have for a feature its `state`, its `parent`, whether it needs
 code that a change of it `refuses` with; for all that it does not have a plausible Windows Server is taken.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from agent.host import winerror

@@ -1,7 +1,5 @@
 """Changes below a folder, seen by looking again every 50 ms: Python's standard library has nothing better."""
 
-from __future__ import annotations
-
 import os
 import time
 from abc import abstractmethod

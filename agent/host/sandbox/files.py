@@ -1,7 +1,5 @@
 """Files and folders in the sandbox's C:."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Collection, Iterator, Sequence

@@ -4,8 +4,6 @@ What a machine has from elsewhere may be put into firewall.json: `rules`, and `r
 each question is answered with.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -4,8 +4,6 @@ A lock by flock stands for a handle that shares less: an exclusive one for a han
 shared one for a handle that lets others only read. On Windows itself the real handles count.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import sys

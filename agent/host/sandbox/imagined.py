@@ -4,8 +4,6 @@ A new sandbox is one step further: what a node needs of Windows is switched on t
 out at once. A plan for a real server has to show that step.
 """
 
-from __future__ import annotations
-
 import pathlib
 
 from agent.host.port import Host, ServiceDefinition, StartType

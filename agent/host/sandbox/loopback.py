@@ -1,7 +1,5 @@
 """What programs on the sandbox's machine answer. Most of them don't run: then they are taken to be well."""
 
-from __future__ import annotations
-
 from agent.host import winerror
 from agent.host.errors import NoAnswer
 from agent.host.loopback import HttpLoopback

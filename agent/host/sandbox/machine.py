@@ -1,7 +1,5 @@
 """The parts of a sandbox put together, and what happens to the machine as a whole."""
 
-from __future__ import annotations
-
 import pathlib
 import time
 from contextlib import suppress

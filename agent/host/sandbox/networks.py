@@ -1,7 +1,5 @@
 """Container networks, kept as documents, with the order that Windows demands and nothing behind them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reboots: asked for, pending, and what one does."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Processes: those of the operating system that the sandbox runs on."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import select

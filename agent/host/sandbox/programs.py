@@ -3,8 +3,6 @@
 A small shell waits for each, since only a parent learns an exit code, and leaves the code in a file.
 """
 
-from __future__ import annotations
-
 import os
 import pathlib
 import shlex

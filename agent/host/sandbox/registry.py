@@ -1,7 +1,5 @@
 """HKEY_LOCAL_MACHINE as a document; keys and names without regard to case."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whom Windows would believe: in the sandbox's registry, where and how Windows has it in its own."""
 
-from __future__ import annotations
-
 import struct
 
 from agent.certificates import load_der

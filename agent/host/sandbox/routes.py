@@ -1,7 +1,5 @@
 """Routes that lead nowhere."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

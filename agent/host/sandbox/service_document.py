@@ -1,7 +1,5 @@
 """The services' document, always as it is once it is written down whose process has ended since."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Being a service of the sandbox: what a process does that its service control manager started."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

@@ -1,7 +1,5 @@
 """A service as the sandbox's document has it: its registration, and how it runs."""
 
-from __future__ import annotations
-
 from agent.host import commandline, definitions
 from agent.host.port import ServiceDefinition, ServiceState, ServiceStatus
 from agent.host.sandbox.state import Document

@@ -1,7 +1,5 @@
 """Services seen by the sandbox's bell and by the end of their processes."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ Nothing resident keeps it. Whoever looks at a service first sees whether its pro
 writes that down; so recovery actions are kept, but nobody acts on them.
 """
 
-from __future__ import annotations
-
 import os
 import pathlib
 import signal

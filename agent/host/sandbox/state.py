@@ -6,8 +6,6 @@ the disk: a sandbox has to outlive the kill of a process, not the loss of power,
 than all the rest.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib

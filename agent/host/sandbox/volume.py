@@ -1,7 +1,5 @@
 """The primitives from which a file is put in place (agent.host.replacing)."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

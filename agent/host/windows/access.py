@@ -1,7 +1,5 @@
 """Who may do what, as Windows judges it."""
 
-from __future__ import annotations
-
 from agent.host.windows.api import security
 from agent.host.windows.failure import telling
 

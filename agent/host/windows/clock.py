@@ -1,7 +1,5 @@
 """Time."""
 
-from __future__ import annotations
-
 import time
 
 from agent.host.windows.api.clock import started_at

@@ -1,7 +1,5 @@
 """How a watch is closed while another thread waits at it."""
 
-from __future__ import annotations
-
 import threading
 from abc import abstractmethod
 

@@ -1,7 +1,5 @@
 """Whether the Containers feature is there, by WMI: that needs no administrator, as DISM does."""
 
-from __future__ import annotations
-
 from agent.host.windows.api.com import ask, management
 from agent.host.windows.failure import Win32Error
 

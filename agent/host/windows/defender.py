@@ -1,7 +1,5 @@
 """Microsoft Defender's exclusions, by WMI (MSFT_MpPreference), as its own cmdlets set them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from agent.host import winerror

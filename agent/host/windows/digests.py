@@ -1,7 +1,5 @@
 """What large files contain, by hash, as long as nobody has written to them: kubelet.exe alone is 100 MB."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import PureWindowsPath
 from threading import Lock

@@ -1,7 +1,5 @@
 """The machine's variables."""
 
-from __future__ import annotations
-
 import winreg
 
 from agent.host.port import RegistryKind

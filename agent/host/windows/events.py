@@ -1,7 +1,5 @@
 """The Application log."""
 
-from __future__ import annotations
-
 import win32evtlog
 
 from agent.host.event_sources import EventSources, kept_text

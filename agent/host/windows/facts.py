@@ -1,7 +1,5 @@
 """What the machine is."""
 
-from __future__ import annotations
-
 import sys
 
 assert sys.platform == "win32"

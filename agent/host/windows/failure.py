@@ -4,8 +4,6 @@ A failed call raises pywin32's own exception, `pywintypes.error`, here called Wi
 those that are bound by ctypes alike.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Parts of Windows that can be switched on, by the DISM API."""
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager
 
 from agent.host import winerror

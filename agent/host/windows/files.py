@@ -1,7 +1,5 @@
 """Files and folders. No reparse point is followed, and none can be slipped in while a path is walked."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress

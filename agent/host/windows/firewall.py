@@ -1,7 +1,5 @@
 """Windows' firewall, by its COM classes (FirewallAPI.dll)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any

@@ -1,7 +1,5 @@
 """Changes of one key of the registry, told by an event that is waited for beside others."""
 
-from __future__ import annotations
-
 import winreg
 
 import win32api

@@ -1,7 +1,5 @@
 """This machine's services: the parts put together, and its service control manager, for `services`."""
 
-from __future__ import annotations
-
 import winreg
 from collections.abc import Iterable, Mapping
 from contextlib import suppress

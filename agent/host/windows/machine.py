@@ -1,7 +1,5 @@
 """This machine as a host: the parts of the port to Windows put together."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from agent.host.later import later

@@ -1,7 +1,5 @@
 """Container networks, by the Host Compute Network API."""
 
-from __future__ import annotations
-
 import sys
 
 assert sys.platform == "win32"

@@ -1,7 +1,5 @@
 """Reboots: whether Windows wants one, and asking for one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from agent.host.port import Registry

@@ -1,7 +1,5 @@
 """What WinHTTP goes by."""
 
-from __future__ import annotations
-
 from agent.host.port import DefaultProxy
 from agent.host.windows.api.winhttp import default_proxy, set_default_proxy
 from agent.host.windows.failure import telling

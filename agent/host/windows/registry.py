@@ -1,7 +1,5 @@
 """HKEY_LOCAL_MACHINE, its 64-bit view."""
 
-from __future__ import annotations
-
 import winreg
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Routes: in force by the IP Helper API, and kept for the next start where `route -p` keeps them."""
 
-from __future__ import annotations
-
 import sys
 
 assert sys.platform == "win32"

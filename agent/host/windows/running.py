@@ -1,7 +1,5 @@
 """Running a program to its end. Apart from `processes`, which the resident service needs without this."""
 
-from __future__ import annotations
-
 import msvcrt
 import os
 import threading

@@ -3,8 +3,6 @@
 Every method raises Win32Error. The numbers are those of winsvc.h.
 """
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

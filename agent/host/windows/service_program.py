@@ -3,8 +3,6 @@
 Needs little, for the resident service pays for all of it at each start: no subprocess, no asyncio.
 """
 
-from __future__ import annotations
-
 import os
 import queue
 import threading

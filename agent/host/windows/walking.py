@@ -5,8 +5,6 @@ or does not know how, each folder is opened in the one before it and looked at t
 that was looked at is the one that is used: nobody can change its name for a junction in between.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache, partial

@@ -3,8 +3,6 @@
 The join is the program's own work: what stands before it and after it are commands of the user.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field

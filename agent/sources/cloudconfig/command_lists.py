@@ -1,7 +1,5 @@
 """runcmd and bootcmd: lists of command lines, which cloudbase-init makes one batch file of."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The steps of user data as what the node should be."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import PureWindowsPath
 

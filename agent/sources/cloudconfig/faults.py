@@ -1,7 +1,5 @@
 """What is wrong with user data, or of no use in it: by part, line and field, never quoting contents."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 

@@ -4,8 +4,6 @@ The script is for bash, but all that is the provider's own in it is done by this
 user's commands, which on a Windows machine are for cmd.exe as those of a cloud-config are.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """From the bytes of user data to what it asks of the machine."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -5,8 +5,6 @@ single value the last one holds. So it is here. A part that says how it is to be
 merge_type or a header Merge-Type, is merged as cloud-init does.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

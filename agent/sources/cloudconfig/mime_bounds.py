@@ -4,8 +4,6 @@ That parser makes an object of every part, tries every boundary that is open on 
 quadratic time for the parameters of one header. Counting takes a fixed number of passes over the bytes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """What user data asks of a Windows machine: steps before the join, the join, steps after it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
 

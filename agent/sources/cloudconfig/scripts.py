@@ -1,7 +1,5 @@
 """What a script is, and the command that runs it. By file name and first line, as cloudbase-init decides."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The keys of a cloud-config: those that are carried out, and why the others are not."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterator, Sequence

@@ -6,8 +6,6 @@ texts that mean their braces. A whole template language would be another megabyt
 of the pen would name the machine CI_MISSING_JINJA_VAR; here it is refused with line and column.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import NoReturn

@@ -5,8 +5,6 @@ number behind it tells one from the other. A platform that encodes user data dec
 writes it to a file, and a part of a multipart message has a header for that.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re

@@ -1,7 +1,5 @@
 """write_files: where each file goes on Windows, what it holds, who may read it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath

@@ -1,7 +1,5 @@
 """From a merged record to the model: one entry a path and a name, contents with how to unpack them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace

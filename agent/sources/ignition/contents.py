@@ -1,7 +1,5 @@
 """Contents as they travel: maybe compressed, maybe with a hash to check against. Always streamed."""
 
-from __future__ import annotations
-
 import hashlib
 import zlib
 from collections.abc import Iterable, Iterator

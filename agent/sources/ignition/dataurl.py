@@ -1,7 +1,5 @@
 """data: URLs, as strict as the library that Ignition decodes them with: base64 and percent."""
 
-from __future__ import annotations
-
 import binascii
 import re
 

@@ -4,8 +4,6 @@ The values come from Python's own parser in C. It takes a few things that JSON, 
 those are refused here.
 """
 
-from __future__ import annotations
-
 import codecs
 import itertools
 import json

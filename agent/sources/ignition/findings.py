@@ -1,7 +1,5 @@
 """What is wrong with a document, collected before anybody has looked for its line and column."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from agent.sources.report import Place, Severity

@@ -1,7 +1,5 @@
 """One configuration out of two, as each major version defines it. Records are in the newest minor's shape."""
 
-from __future__ import annotations
-
 from agent.sources.ignition.schema import Field, Many, Record, Struct, Value, layout
 
 

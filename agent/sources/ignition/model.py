@@ -3,8 +3,6 @@
 What can matter on a Windows node is here as it is; of the rest just enough to tell that it is ignored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol

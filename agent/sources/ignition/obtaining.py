@@ -1,7 +1,5 @@
 """Contents at once, wherever they are: what came with the configuration, or what has to be fetched."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from agent.sources.ignition import compiling, model

@@ -3,8 +3,6 @@
 The text is known to be valid JSON. Values on the way are skipped, never built.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from json import decoder

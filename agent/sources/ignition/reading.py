@@ -1,7 +1,5 @@
 """One document: from bytes to a checked record in the shape of its major version's newest minor."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

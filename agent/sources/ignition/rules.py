@@ -1,7 +1,5 @@
 """Rules that both major versions share, and the words for what breaks them."""
 
-from __future__ import annotations
-
 import itertools
 import operator
 import posixpath

@@ -3,8 +3,6 @@
 The rules are those of Ignition's own parser, also where its documentation says less.
 """
 
-from __future__ import annotations
-
 from agent.sources.ignition import rules
 from agent.sources.ignition.schema import Check, Field, Many, Record, Scalar, Struct, Within, fields, maybe
 from agent.sources.report import quoted

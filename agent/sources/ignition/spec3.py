@@ -3,8 +3,6 @@
 The rules are those of Ignition's own parser, also where its documentation says less.
 """
 
-from __future__ import annotations
-
 import json
 import posixpath
 import re

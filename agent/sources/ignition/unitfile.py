@@ -5,8 +5,6 @@ where the buffer happens to reach, whether the line ahead is too long. Which uni
 that, so it is followed here quirk by quirk. Reading kubelet.service as systemd does is done elsewhere.
 """
 
-from __future__ import annotations
-
 import re
 
 _BUFFER = 4096

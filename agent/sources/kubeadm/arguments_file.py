@@ -2,8 +2,6 @@
 same words on a command line.
 """
 
-from __future__ import annotations
-
 import codecs
 import re
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """What a cluster says of itself in the ConfigMap kube-system/kubeadm-config, as far as a node goes by it."""
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """From a JoinConfiguration, and what the cluster says, to the specification of a Windows node."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace

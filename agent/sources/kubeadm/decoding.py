@@ -1,7 +1,5 @@
 """One configuration of kubeadm's, found in a file of several documents and checked against its fields."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar

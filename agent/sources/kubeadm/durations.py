@@ -1,7 +1,5 @@
 """Spans of time as Go writes them: 1h30m, 1.5s, 0."""
 
-from __future__ import annotations
-
 import re
 
 _PART = re.compile(r"(?<![0-9.])([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)

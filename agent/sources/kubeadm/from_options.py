@@ -1,7 +1,5 @@
 """A JoinConfiguration made of command-line options, or one from a file with options on top."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 

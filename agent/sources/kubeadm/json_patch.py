@@ -4,8 +4,6 @@ It is more lenient than the RFC: `replace` also adds what an object does not hav
 is not there, and an index may count from the end.
 """
 
-from __future__ import annotations
-
 import copy
 import re
 from collections.abc import Callable, Mapping

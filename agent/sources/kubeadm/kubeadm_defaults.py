@@ -1,7 +1,5 @@
 """A KubeletConfiguration as kubeadm has it when it applies patches: defaulted, written as Go writes it."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping
 

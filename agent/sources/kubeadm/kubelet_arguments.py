@@ -4,8 +4,6 @@ kubeadm's come first, in the order of their names; nodeRegistration.kubeletExtra
 and take the place of kubeadm's of the same name. What a kubelet on Windows would not start with is left out.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from collections.abc import Callable, Mapping

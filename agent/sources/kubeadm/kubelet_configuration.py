@@ -5,8 +5,6 @@ container runtime has the last word. What a kubelet on Windows has no use for go
 that a patch finds all that it would find with kubeadm; what it says for this node stays, where Windows can.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Mapping

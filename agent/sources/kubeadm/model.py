@@ -1,7 +1,5 @@
 """What a JoinConfiguration says, in either of its versions, with its defaults."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from agent.secret_fields import registers_secrets

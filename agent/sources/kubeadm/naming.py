@@ -5,8 +5,6 @@ In this order: `hostname-override` of nodeRegistration.kubeletExtraArgs, nodeReg
 NetBIOS name to 15 characters, but not the DNS host name: that one counts, without the DNS suffix.
 """
 
-from __future__ import annotations
-
 from agent.redaction import register_name
 from agent.sources.kubeadm.model import NodeRegistration
 from agent.sources.node_names import canonical

@@ -1,7 +1,5 @@
 """A file of several documents, such as kubeadm reads: split, each read, each with what API it is of."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A name is TARGET, anything, +TYPE, .yaml or .json, such as kubeletconfiguration0
 worker has only kubeletconfiguration.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

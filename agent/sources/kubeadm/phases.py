@@ -1,7 +1,5 @@
 """The phases of kubeadm's commands, and which of them a command here cannot do without."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 

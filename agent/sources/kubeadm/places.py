@@ -1,7 +1,5 @@
 """Where a node that kubeadm made has its files."""
 
-from __future__ import annotations
-
 from pathlib import PureWindowsPath
 
 KUBERNETES = PureWindowsPath(r"C:\etc\kubernetes")

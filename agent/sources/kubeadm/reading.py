@@ -1,7 +1,5 @@
 """From the bytes of a file to a JoinConfiguration, with kubeadm's defaults and by its rules."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from urllib.parse import unquote, urlsplit
 

@@ -1,7 +1,5 @@
 """A ResetConfiguration: what `kubeadm reset --config` can be told."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

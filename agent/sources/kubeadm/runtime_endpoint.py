@@ -1,7 +1,5 @@
 """Where the kubelet reaches its container runtime, from what nodeRegistration.criSocket says."""
 
-from __future__ import annotations
-
 import re
 
 from agent.sources import urls

@@ -4,8 +4,6 @@ No list of it is merged, so a list in a patch takes the place of the one before.
 are directives: `$patch: replace` and `$patch: delete`, `$retainKeys`, and `$deleteFromPrimitiveList/NAME`.
 """
 
-from __future__ import annotations
-
 import copy
 
 from agent.documents import Value

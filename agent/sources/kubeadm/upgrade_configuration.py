@@ -1,7 +1,5 @@
 """An UpgradeConfiguration: what `kubeadm upgrade node --config` can be told."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What `kubeadm config validate` finds wrong with a file of configurations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What kubeadm holds against a JoinConfiguration, and the little more that could only fail later."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -3,8 +3,6 @@
 A kubelet is never newer than the API server, and at most three minor releases older; up to 1.24 two.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

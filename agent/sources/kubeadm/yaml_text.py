@@ -1,7 +1,5 @@
 """Values written as YAML: for people to read and edit, and the same values to Kubernetes' own library."""
 
-from __future__ import annotations
-
 import yaml
 
 from agent.documents import Value, plain

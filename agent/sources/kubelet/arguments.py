@@ -1,7 +1,5 @@
 """The flags of a Linux kubelet, turned into those of the same kubelet on Windows."""
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """The kubelet's command line taken apart: which program it is, and its flags as pflag reads them."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

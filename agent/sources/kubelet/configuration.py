@@ -1,7 +1,5 @@
 """The kubelet's configuration, as a Linux worker carries it, made right for Windows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The plug-ins that get credentials for image registries: on Windows they are .exe files."""
 
-from __future__ import annotations
-
 import json
 
 from agent.sources.kubelet.documents import Document, NotReadable, Value, read_document

@@ -1,7 +1,5 @@
 """What was kept, changed, dropped and added on the way to Windows, and why: for `plan` to show."""
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

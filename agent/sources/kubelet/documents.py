@@ -1,7 +1,5 @@
 """A kubelet's configuration file, YAML or JSON, whose faults go into the report."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -3,8 +3,6 @@
 OpenShift writes the gates of the whole cluster into every kubelet's configuration, many of which are its own.
 """
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 

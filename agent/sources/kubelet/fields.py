@@ -1,7 +1,5 @@
 """Every field of the kubelet's configuration, what it may hold, and what becomes of it on Windows."""
 
-from __future__ import annotations
-
 import enum
 import functools
 import re

@@ -4,8 +4,6 @@ A kubelet ends at once over a flag that it does not know, and a Windows kubelet 
 one does. So each row says from which release to which it is known, and why it is kept, changed or dropped.
 """
 
-from __future__ import annotations
-
 import enum
 import functools
 from collections.abc import Iterator

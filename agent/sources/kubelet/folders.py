@@ -4,8 +4,6 @@ Folders of the node are private, but for what pods mount. What lies on the way t
 users may look but not write, or one of them could put a folder of his own in the place of the node's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from pathlib import PureWindowsPath

@@ -1,7 +1,5 @@
 """A kubeconfig that a Linux worker carries, its paths made right for Windows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Which labels a kubelet may give its own node: over any other of Kubernetes' own it does not start."""
 
-from __future__ import annotations
-
 import re
 
 from agent.sources.kubelet.node import Kubelet

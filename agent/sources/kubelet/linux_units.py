@@ -5,8 +5,6 @@ environment files and drop-ins. They do not run on Windows, so what they would h
 whoever needs it is told which of them is missing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 

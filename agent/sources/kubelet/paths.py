@@ -1,7 +1,5 @@
 """A path in a flag or in the configuration, on Linux and on Windows."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

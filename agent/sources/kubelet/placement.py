@@ -1,7 +1,5 @@
 """Where the node's programs go, and whether they may go there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PureWindowsPath

@@ -1,7 +1,5 @@
 """What a machine has before it is a node, of whatever cluster: a kubelet, its folders, and ways to it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import PureWindowsPath

@@ -1,7 +1,5 @@
 """Kubernetes' way to write an amount: 500m, 2Gi, 1e3."""
 
-from __future__ import annotations
-
 import re
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """kubelet.service of a Linux worker and the files beside it, turned into the kubelet of a Windows node."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The kubelet as a Windows service, and how one sees that it is well."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

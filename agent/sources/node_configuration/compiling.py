@@ -1,7 +1,5 @@
 """What one node should be, by all documents that are for it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace

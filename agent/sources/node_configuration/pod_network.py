@@ -4,8 +4,6 @@ Who is left out of the routes, and why, is told. The Node that was there first k
 comes later takes a network away from it by saying that it is his.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 `python -m agent.sources.node_configuration.published` writes what packaging/schemas has.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

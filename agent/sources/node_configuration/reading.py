@@ -1,7 +1,5 @@
 """From a text of one or several documents to what each says."""
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Whose turn it is. Each node finds that out by itself: there is nobody to ask."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 

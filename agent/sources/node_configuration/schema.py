@@ -4,8 +4,6 @@ What may be wanted of a node is in `kinds`. The reader goes by these tables, and
 published is written from them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from agent.sources.forms import Fields, Flag, Form, ListOf, MapOf, Number, Text

@@ -1,7 +1,5 @@
 """What a node should be by a services ConfigMap: command lines with all their values, in their order."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field

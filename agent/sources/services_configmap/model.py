@@ -1,7 +1,5 @@
 """What a services ConfigMap says."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PureWindowsPath

@@ -1,7 +1,5 @@
 """From the data of a ConfigMap to what it says, by the operator's schema and rules."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """The operator's rules for services: which may need which, and in which order they start."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 

@@ -10,8 +10,6 @@ compute it from its own kubeconfig. During a rotation of the authority there may
 each: one has to fit.
 """
 
-from __future__ import annotations
-
 import enum
 import re
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ signature is four lines of text that need no certificate, log or registry. Its t
 The comment that says `trusted` is signed as well: `agent.sources.signatures.binding` reads it.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib

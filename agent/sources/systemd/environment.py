@@ -1,7 +1,5 @@
 """Environment files, and variables put into a command line."""
 
-from __future__ import annotations
-
 import fnmatch
 import re
 from collections.abc import Iterable, Iterator, Mapping

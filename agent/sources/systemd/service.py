@@ -1,7 +1,5 @@
 """A service's command lines and environment, merged from its unit file and drop-ins."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What %n, %H and their kin stand for on a Windows node, and which of them stand for nothing there."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

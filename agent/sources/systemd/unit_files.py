@@ -4,8 +4,6 @@ The rules are those of systemd.syntax(7) and systemd.unit(5), with what the mana
 manual is silent: a comment inside a continued line is left out, a blank line ends it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

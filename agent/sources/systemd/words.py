@@ -1,7 +1,5 @@
 """One setting's value split into words: systemd's quotes and C escapes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from agent.sources.systemd.unit_files import BLANKS

@@ -1,7 +1,5 @@
 """The files that an Ignition carries: unpacked or fetched only when somebody looks at them."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property

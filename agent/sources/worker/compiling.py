@@ -1,7 +1,5 @@
 """From a merged Ignition to the specification of a Windows node."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PureWindowsPath

@@ -1,7 +1,5 @@
 """Which of a Linux worker's files and folders a Windows node needs, and why not the others."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What `plan` tells of an Ignition beside the kubelet: what of all the rest was left out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from agent.sources.ignition import Configuration

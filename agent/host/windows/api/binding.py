@@ -1,7 +1,5 @@
 """How a function of a DLL is declared, so that its failure is raised where it happens."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """When Windows was started (ntdll)."""
 
-from __future__ import annotations
-
 import ctypes
 from ctypes import wintypes
 

@@ -4,8 +4,6 @@ One that is taken into a job when it is there already stays for ever, suspended,
 killed in between. Python's subprocess knows no jobs.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 from collections.abc import Iterator, Mapping, Sequence

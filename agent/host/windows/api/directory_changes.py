@@ -1,7 +1,5 @@
 """ReadDirectoryChanges with overlapped input, by pywin32."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from ctypes import c_void_p, wintypes
 

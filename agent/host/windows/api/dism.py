@@ -1,7 +1,5 @@
 """The DISM API (dismapi.dll), for the Windows that runs."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager

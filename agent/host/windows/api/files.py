@@ -5,8 +5,6 @@ walked element by element, each looked at before the next is opened in it, and n
 the place of a folder that was already looked at. It knows neither a longest path nor names of devices.
 """
 
-from __future__ import annotations
-
 import ctypes
 import struct
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The Host Compute Network API (computenetwork.dll), and what is left of the one before (vmcompute.dll)."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import uuid

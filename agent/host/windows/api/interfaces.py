@@ -1,7 +1,5 @@
 """What an interface does with IPv4 packets (iphlpapi)."""
 
-from __future__ import annotations
-
 import ctypes
 from ctypes import wintypes
 

@@ -1,7 +1,5 @@
 """What Windows says of its machine, where pywin32 does not ask it or costs too much (kernel32)."""
 
-from __future__ import annotations
-
 import ctypes
 from ctypes import wintypes
 

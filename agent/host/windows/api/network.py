@@ -3,8 +3,6 @@
 psutil tells neither an adapter's number, by which routes know it, nor the prefix of an IPv6 address.
 """
 
-from __future__ import annotations
-
 import ctypes
 import ipaddress
 import struct

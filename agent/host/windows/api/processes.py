@@ -1,7 +1,5 @@
 """Processes and other things that are waited for by handle, by pywin32."""
 
-from __future__ import annotations
-
 import _winapi
 import math
 import time

@@ -4,8 +4,6 @@ A test fails where a function is bound that has none, where pywin32 exports one 
 something is in a table that is not bound.
 """
 
-from __future__ import annotations
-
 _IN_A_JOB = "a list of attributes, by which a process is in its job from its first instruction"
 _HNS = "container networks, by the Host Compute Network API and the one before"
 

@@ -1,7 +1,5 @@
 """The machine's IPv4 routes (iphlpapi)."""
 
-from __future__ import annotations
-
 import ctypes
 import ipaddress
 from collections.abc import Iterator

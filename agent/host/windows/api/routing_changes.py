@@ -1,7 +1,5 @@
 """Changes of IPv4 routes, and of what interfaces do with packets, told by an event (iphlpapi)."""
 
-from __future__ import annotations
-
 import ctypes
 from ctypes import wintypes
 

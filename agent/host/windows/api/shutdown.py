@@ -1,7 +1,5 @@
 """Reboots (advapi32)."""
 
-from __future__ import annotations
-
 from ctypes import wintypes
 
 from agent.host.windows.api.binding import coded, dll

@@ -1,7 +1,5 @@
 """Whose signature a program has, and whether Windows vouches for it (wintrust, crypt32)."""
 
-from __future__ import annotations
-
 import ctypes
 import uuid
 from collections.abc import Iterator

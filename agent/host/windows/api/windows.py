@@ -1,7 +1,5 @@
 """Word to the windows on the desktop (user32)."""
 
-from __future__ import annotations
-
 import ctypes
 from ctypes import wintypes
 

@@ -1,7 +1,5 @@
 """The default proxy of WinHTTP (winhttp)."""
 
-from __future__ import annotations
-
 import ctypes
 from ctypes import wintypes
 

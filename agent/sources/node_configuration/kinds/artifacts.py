@@ -1,7 +1,5 @@
 """Programs, and archives of them, from elsewhere."""
 
-from __future__ import annotations
-
 from pathlib import PureWindowsPath
 
 from agent.sources import urls

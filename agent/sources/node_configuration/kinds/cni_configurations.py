@@ -1,7 +1,5 @@
 """How pods get their network: files that CNI plug-ins for Windows read."""
 
-from __future__ import annotations
-
 import ipaddress
 import json
 from dataclasses import replace

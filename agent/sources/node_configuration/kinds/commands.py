@@ -1,7 +1,5 @@
 """Somebody's own commands."""
 
-from __future__ import annotations
-
 from agent.sources.forms import Checking, Fields, Flag, ListOf, Text, number, text
 from agent.sources.node_configuration.kinds.kind import Given, several
 from agent.sources.node_configuration.kinds.references import REFERENCE, references

@@ -1,7 +1,5 @@
 """Programs in HostProcess containers that have to start anew when HNS has forgotten what they told it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from agent.documents import Value

@@ -1,7 +1,5 @@
 """What containerd's configuration file has to say."""
 
-from __future__ import annotations
-
 from pathlib import PureWindowsPath
 
 from agent.documents import Value

@@ -1,7 +1,5 @@
 """What Microsoft Defender does not look at."""
 
-from __future__ import annotations
-
 from pathlib import PureWindowsPath
 
 from agent.sources.forms import Checking, Fields, ListOf, text

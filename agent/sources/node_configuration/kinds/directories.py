@@ -1,7 +1,5 @@
 """Folders."""
 
-from __future__ import annotations
-
 from agent.sources.forms import Checking, Fields, Flag, ListOf
 from agent.sources.node_configuration.kinds.kind import Given, several
 from agent.sources.node_configuration.kinds.values import PROTECTION, own_path, path_form, protection

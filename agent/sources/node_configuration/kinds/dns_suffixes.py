@@ -1,7 +1,5 @@
 """The domains in which Windows looks for a name that has none."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from agent.documents import Value

@@ -1,7 +1,5 @@
 """Variables of the machine's environment."""
 
-from __future__ import annotations
-
 from agent.sources.forms import Checking, Fields, Flag, ListOf, text
 from agent.sources.node_configuration.kinds.kind import Given, several
 from agent.sources.node_configuration.kinds.values import VALUE, VARIABLE

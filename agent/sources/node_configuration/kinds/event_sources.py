@@ -1,7 +1,5 @@
 """Names under which programs write to Windows' event log."""
 
-from __future__ import annotations
-
 from pathlib import PureWindowsPath
 
 from agent.sources.forms import Checking, Fields, ListOf, Text, text

@@ -1,7 +1,5 @@
 """Files."""
 
-from __future__ import annotations
-
 from agent.sources import urls
 from agent.sources.forms import Checking, Fields, Flag, ListOf, Text, mapping, text
 from agent.sources.node_configuration.kinds import values

@@ -1,7 +1,5 @@
 """Rules of Windows' firewall."""
 
-from __future__ import annotations
-
 import ipaddress
 
 from agent.sources.forms import Checking, Fields, Flag, ListOf, Text, text, texts

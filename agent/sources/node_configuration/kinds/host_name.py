@@ -1,7 +1,5 @@
 """What the machine is called."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from agent.documents import Value

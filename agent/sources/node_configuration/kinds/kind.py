@@ -1,7 +1,5 @@
 """What one field of a document says of a node."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Container networks of Windows' Host Networking Service, and this machine's own endpoint in each."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from ipaddress import IPv4Address, IPv4Network

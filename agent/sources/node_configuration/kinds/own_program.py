@@ -1,7 +1,5 @@
 """Which wmcb.exe is to keep the node. Nothing of the node itself, and so no kind."""
 
-from __future__ import annotations
-
 from agent.sources.forms import Checking, Fields, number, text
 from agent.sources.node_configuration.kinds.artifacts import SIGNER, SOURCE, signer, source
 from agent.sources.node_configuration.kinds.kind import Given

@@ -1,7 +1,5 @@
 """Folders that Windows looks for programs in."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import PureWindowsPath
 

@@ -1,7 +1,5 @@
 """A network for the node's own pods, and routes to those of all other nodes: what a document says of it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from ipaddress import IPv4Network

@@ -1,7 +1,5 @@
 """The machine's proxy: variables for programs, WinHTTP's default, and what is reached without it."""
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Iterable, Iterator
 

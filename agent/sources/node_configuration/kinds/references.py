@@ -1,7 +1,5 @@
 """How one thing that is wanted names another."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import PureWindowsPath
 

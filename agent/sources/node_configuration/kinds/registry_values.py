@@ -1,7 +1,5 @@
 """Values of the registry."""
 
-from __future__ import annotations
-
 import re
 
 from agent.sources.forms import Checking, Fields, Flag, ListOf, Number, Text, text, texts

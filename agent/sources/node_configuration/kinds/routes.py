@@ -1,7 +1,5 @@
 """Routes to other networks."""
 
-from __future__ import annotations
-
 from ipaddress import IPv4Address, IPv4Network
 
 from agent.sources.forms import Checking, Fields, Flag, ListOf, Number, text

@@ -1,7 +1,5 @@
 """Windows services."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import PureWindowsPath

@@ -1,7 +1,5 @@
 """Windows' own service that keeps the clock right."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from agent.documents import Value

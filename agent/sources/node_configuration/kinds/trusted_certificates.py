@@ -1,7 +1,5 @@
 """Certificates that Windows believes beside its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from agent.documents import Value

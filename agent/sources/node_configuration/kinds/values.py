@@ -1,7 +1,5 @@
 """Values that several kinds have: their forms, and how they are made typed."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 from dataclasses import replace
