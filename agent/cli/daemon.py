@@ -83,8 +83,8 @@ def install(request: Request) -> int:
     elsewhere, mirrors = _elsewhere(request, host, former)
     arguments = (*(followed.arguments() if followed else ()), *metrics_arguments(port), *elsewhere)
     are_others = mirrors != private_mirrors(host)
-    succession.installed_by_hand(host)
     with running_program(request, host) as program:
+        succession.installed_by_hand(host)
         is_installed_one = home(host) in program.parents
         installed = installation.install(host, program, arguments, as_kubeadm=request.has(options.AS_KUBEADM))
     switch_path(host, installed.place, notice)

@@ -13,7 +13,7 @@ from agent.cli.machine import is_imagined, open_machine, open_or_imagine
 from agent.cli.outlook import show_plan
 from agent.cli.restarting import check as check_restart
 from agent.cli.restarting import ended
-from agent.cli.running_program import own_folder, running_program
+from agent.cli.running_program import check_program, own_folder, running_program
 from agent.cli.stages import Stage
 from agent.cli.streams import notice
 from agent.engine import run as engine
@@ -43,6 +43,8 @@ def run(request: Request) -> int:
     host = open_or_imagine(request) if is_look else open_machine(request)
     if not is_look:
         check_restart(request, host)
+        if request.has(options.KUBERNETES_VERSION):
+            check_program(request, host)
     asking = Asking(ignored_checks(request))
     folder = own_folder(request, host)
     wanted = _wanted(request, host, asking, folder)

@@ -12,7 +12,7 @@ from agent.cli.arguments import SANDBOX, SANDBOX_RUN, VERBOSE, Request
 from agent.cli.failure import DONE, GO_ON_AFTER_RESTART, BadUsage, Failure, Refused
 from agent.cli.machine import is_sandbox, open_machine
 from agent.cli.run_log import EventId, RunLog
-from agent.cli.running_program import running_program
+from agent.cli.running_program import check_program, running_program
 from agent.cli.streams import say, tell
 from agent.cli.wording import many
 from agent.engine.planning import Plan
@@ -45,6 +45,7 @@ def check(request: Request, host: Host) -> None:
     """
     if not request.has(options.ALLOW_REBOOT):
         return
+    check_program(request, host)
     if _STANDARD_INPUT in request.values.values():
         text = " runs this again after the restart: give files, not standard input"
         raise options.ALLOW_REBOOT.misused(text)
@@ -90,6 +91,11 @@ def ended(request: Request, host: Host, done: Done, *texts: str) -> int:
 
 
 def _restart(request: Request, host: Host, why: str) -> None:
+    """Ask Windows for the restart, and lay the program out for the service that goes on after it.
+
+    Path still leads to the version that `daemon install` or `prepare` installed: what is laid out here is for
+    one use, and the next installation removes it. Without a restart the same command would lay out nothing.
+    """
     with running_program(request, host) as program:
         put_by(host, Put(_arguments(request), os.getcwd()), program)  # noqa: PTH109 - of the system we run on
     try:

@@ -7,24 +7,51 @@ from contextlib import contextmanager
 from pathlib import Path, PureWindowsPath
 
 from agent.cli.arguments import SANDBOX, SANDBOX_RUN, Request
-from agent.cli.failure import BadUsage
+from agent.cli.failure import BadUsage, Refused
 from agent.cli.machine import is_imagined, is_sandbox
+from agent.exchangeable import exchangeable
 from agent.host.port import Host
 from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.resources.trees import inside
 from service.program_folder import INTERNAL, PROGRAM, place
 from service.versions import folder_of, folder_of_content
 
 
 @contextmanager
 def running_program(request: Request, host: Host) -> Iterator[PureWindowsPath]:
-    """What is to be laid out under Program Files: this exe, with the folder of what it loads beside it."""
+    """What is to be laid out under Program Files: this exe, with the folder of what it loads beside it.
+
+    Raises Refused where users may change any of it: what is laid out runs as SYSTEM.
+    """
     if is_sandbox(request):
         with _program_of_the_sandbox(request, host) as program:
+            _refuse_changeable(host, program)
             yield program
     elif getattr(sys, "frozen", False):  # set by PyInstaller's loader
-        yield PureWindowsPath(sys.executable)
+        program = PureWindowsPath(sys.executable)
+        _refuse_changeable(host, program)
+        yield program
     else:
         raise BadUsage("what is laid out is the exe that is called; this is Python from source")
+
+
+def check_program(request: Request, host: Host) -> None:
+    """Raise before a run what `running_program` would raise at its end."""
+    with running_program(request, host):
+        pass
+
+
+def _refuse_changeable(host: Host, program: PureWindowsPath) -> None:
+    """The ZIP of the program may have been extracted anywhere; what the shipped exe unpacks is private."""
+    loaded = (path for path, _ in inside(host.files, program.parent / INTERNAL))
+    for path in (program, program.parent / INTERNAL, *loaded):
+        changeable = exchangeable(host, path)
+        if changeable is not None:
+            raise Refused(
+                f"{program} would run as SYSTEM, and users may change {changeable}: extract the ZIP where"
+                " only administrators may write, or use the MSI or the single wmcb.exe",
+                where=str(changeable),
+            )
 
 
 def own_folder(request: Request, host: Host) -> PureWindowsPath:

@@ -204,6 +204,9 @@ CLAIMS: Mapping[str, tuple[str, ...]] = {
     ),
     "extracted-folder": (
         "tests/unit/test_installation.py::test_folders_in_the_folder_of_what_it_loads_are_laid_out_and_taken_away",
+        f"{_CLI}/test_running_program.py::test_a_program_in_a_folder_of_users_is_refused_before_anything_changes",
+        f"{_CLI}/test_running_program.py::test_an_extracted_program_is_laid_out_once_none_but_administrators_may_change_it",
+        "tests/windows/test_exe_service.py::test_extracted_where_users_may_write_it_is_not_installed",
     ),
     # How to check a wmcb that was downloaded
     "release": (

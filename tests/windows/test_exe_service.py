@@ -26,6 +26,7 @@ from windows.exe import (
 )
 
 MEGABYTE = 1_000_000
+EXTRACTED = r"C:\tools\wmcb"
 GIVEN, POINTER = r"C:\given\kubelet.exe", r"C:\given\pointer.ign"
 WORKER = ROOT / "tests" / "data" / "ignition" / "worker-3.4.ign"
 HINT_SECONDS = 5.0
@@ -60,6 +61,23 @@ def test_installed_it_is_the_folder_that_the_exe_carries(node: Node) -> None:
     install(node)
     assert files_of(node) == LAID_OUT
     assert unpacked(node) == []
+
+
+def test_extracted_where_users_may_write_it_is_not_installed(node: Node) -> None:
+    for name in LAID_OUT:
+        node.copy_in(PROGRAM.parent / name, EXTRACTED + "\\" + name.replace("/", "\\"))
+    folder = node.path(EXTRACTED)
+    folder.chmod(0o777)
+    refused = node.run(rf"{EXTRACTED}\wmcb.exe", "daemon", "install")
+    assert (refused.code, refused.err.partition(": extract the ZIP")[0]) == (
+        3,
+        rf"wmcb: {EXTRACTED}\wmcb.exe would run as SYSTEM, and users may change {EXTRACTED}",
+    )
+    assert node.service(SERVICE) is None
+    folder.chmod(0o755)
+    installed_now = node.run(rf"{EXTRACTED}\wmcb.exe", "daemon", "install")
+    assert installed_now.code == 0, installed_now.err
+    assert files_of(node) == LAID_OUT
 
 
 def test_installed_as_kubeadm_it_takes_kubeadms_lines(node: Node) -> None:

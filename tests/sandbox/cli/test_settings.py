@@ -160,6 +160,16 @@ def test_an_allowed_restart_is_asked_for_once_and_gone_on_after(machine: Machine
     assert {name for name in picture(machine) if name not in bare and "Program Files" not in name} == set()
 
 
+def test_path_still_leads_to_the_installed_version_when_another_one_goes_on(machine: Machine) -> None:
+    """As it does where the same command takes no restart."""
+    path = r"C:\Windows;C:\Program Files\wmcb\0.1.0"
+    machine.host.environment.set("Path", path, RegistryKind.STRING)
+    assert machine.wmcb(*machine.node, *given(machine, NAMED), "--allow-reboot").code == 1003
+    assert machine.host.environment.get("Path") == path
+    assert go_on(machine).code == 0
+    assert machine.host.environment.get("Path") == path
+
+
 @pytest.mark.parametrize("name", ["others", "WIN1"])
 def test_a_restart_that_changed_nothing_is_not_asked_for_again(machine: Machine, name: str) -> None:
     assert machine.wmcb(*machine.node, *given(machine, NAMED), "--allow-reboot").code == 1003
