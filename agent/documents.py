@@ -19,8 +19,7 @@ import yaml
 
 from agent.json_faults import json_fault
 from agent.redaction import register_document
-from agent.yaml_events import MOST_VALUES, Builder, Place
-from agent.yaml_faults import yaml_fault
+from agent.yaml_events import MOST_VALUES, Builder, Place, yaml_fault
 
 Value = dict[str, "Value"] | list["Value"] | str | int | float | bool | None
 Position = tuple[int, int]

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from urllib.parse import quote, quote_plus
 
 from agent import secret_patterns as patterns
-from agent.secret_names import LONGEST_NAME, is_path, is_secret_name
+from agent.secret_patterns import LONGEST_NAME, is_path, is_secret_name
 
 Forms = Mapping[str, Sequence[str]]
 
@@ -376,3 +376,10 @@ def _is_in_name(text: str, begin: int, end: int) -> bool:
     begins = [at for at in range(begin, low, -1) if not text[at - 1 : at].isalnum()][:_MOST_WORDS]
     ends = [at for at in range(end, high) if not text[at : at + 1].isalnum()][:_MOST_WORDS]
     return any(_registry.has_name(text[first:last]) for first in begins for last in ends)
+
+
+def in_quotes(word: str) -> str:
+    """Somebody's own word inside a message: on one line, whatever is in it; a backslash stands as it is, as in
+    a path of Windows.
+    """
+    return repr(str(redacted(word))).replace("\\\\", "\\")

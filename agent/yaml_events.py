@@ -1,7 +1,8 @@
 """Values out of a YAML parser's events: without recursion, so that no depth can end the process.
 
 The bounds are on what the text expands to: a short file of aliases is no way to fill the memory. What a value
-is, and how it is refused, differs from one format to another.
+is, and how it is refused, differs from one format to another. What is wrong with a document that is no YAML
+is told in words of our own, the same for all; nothing of it is quoted.
 """
 
 from collections.abc import Mapping
@@ -18,6 +19,21 @@ MOST_VALUES = 50_000
 _DEEPEST = 50
 _MERGE = "<<"
 _LOADER: type[yaml.SafeLoader | yaml.CSafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_INSIDE = {
+    "flow sequence": "a comma is missing before this, or the closing bracket ]",
+    "flow mapping": "a comma is missing before this, or the closing brace }",
+    "flow node": "a value is missing before this, or the closing bracket",
+    "quoted scalar": "a text in quotes is not closed, or has a backslash that means nothing: in double quotes"
+    " it is written twice",
+    "block mapping": "this line is indented otherwise than those of the mapping that it belongs to",
+    "block collection": "this line is indented otherwise than those of the list that it belongs to",
+    "simple key": "a colon and a space are missing behind the name",
+    "block scalar": "behind | or > the line ends, and the text begins on the next one",
+    "next token": "a text that begins with this character needs quotes",
+    "anchor": "a name is missing behind &, and quotes around a text that begins so",
+    "alias": "a name is missing behind *, and quotes around a text that begins so",
+}
+"""What the parser, in C or in Python, was reading. Its own words may quote what was there."""
 
 
 @dataclass(slots=True)
@@ -184,3 +200,19 @@ class Builder(Generic[Made]):
     def _refuse_as_key(self, event: yaml.Event) -> None:
         if self._wants_key():
             self.fail(event, "a key has to be text")
+
+
+def yaml_fault(fault: yaml.MarkedYAMLError, text: str) -> str:
+    """Begins with a colon; empty where nothing more is known than that."""
+    line, column = "", 0
+    if fault.problem_mark is not None:
+        lines = text.split("\n")[fault.problem_mark.line :][:1]
+        line, column = (lines[0] if lines else ""), fault.problem_mark.column
+    if "\t" in line[: len(line) - len(line.lstrip())]:
+        return ": a tab indents it; use spaces"
+    if "mapping values are not allowed" in (fault.problem or ""):
+        if ": " in line[:column]:
+            return ": a text with a colon in it needs quotes, or a line break is missing before this"
+        return ": it goes on with the text of a line above: indent it as that is, or end that with its colon"
+    context = fault.context or ""
+    return next((f": {why}" for inside, why in _INSIDE.items() if inside in context), "")

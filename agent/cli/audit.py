@@ -13,17 +13,12 @@ from agent.audit.finding import Finding, Result
 from agent.audit.running import KUBELET, Running, running
 from agent.cli import options
 from agent.cli.arguments import Request
-from agent.cli.colours import Colours
-from agent.cli.documents import document
-from agent.cli.engine_run import recorded
+from agent.cli.engine_run import display, looking, recorded
 from agent.cli.failure import DONE, FAILED, Failure
-from agent.cli.looking import looking
 from agent.cli.machine import open_as_administrator, open_to_look
 from agent.cli.outlook import show_plan
-from agent.cli.progress import display
 from agent.cli.status import repairing_commands
-from agent.cli.streams import say, tell
-from agent.cli.wording import many
+from agent.cli.streams import Colours, document, many, say, tell
 from agent.engine.inventory import Inventory
 from agent.engine.parts import AUDITED
 from agent.engine.planning import differences, together

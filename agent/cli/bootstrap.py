@@ -9,13 +9,12 @@ from agent.cli.arguments import OUTPUT, VERBOSE, Request
 from agent.cli.asking import Asking
 from agent.cli.checking import errors_beforehand, hindrances, refuse_unfit
 from agent.cli.command_line import called, command_line
-from agent.cli.engine_run import Foreseen, recorded
+from agent.cli.engine_run import Foreseen, display, recorded
 from agent.cli.failure import DONE, BadUsage, Failure
 from agent.cli.given import given_file
 from agent.cli.inputs import asking_for, confirmation, first_look, given_document, is_said, require_document
 from agent.cli.machine import open_as_administrator, open_machine, open_or_imagine
 from agent.cli.outlook import foreseen_of, show_plan, show_preview
-from agent.cli.progress import display
 from agent.cli.restarting import check as check_restart
 from agent.cli.restarting import ended
 from agent.cli.run_log import Notices

@@ -10,12 +10,10 @@ from agent.cli.asking import Asking
 from agent.cli.bootstrap import MAKE_A_NODE
 from agent.cli.checking import ignored_checks
 from agent.cli.command_line import command_line
-from agent.cli.engine_run import recorded
+from agent.cli.engine_run import Display, looking, recorded
 from agent.cli.failure import DONE, Failure
-from agent.cli.looking import looking
 from agent.cli.machine import open_as_administrator, open_machine
 from agent.cli.outlook import stays
-from agent.cli.progress import Display
 from agent.cli.removing import remove_services
 from agent.cli.streams import say, tell
 from agent.cli.wanted import fit_for

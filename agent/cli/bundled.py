@@ -18,7 +18,7 @@ from agent.host.errors import HostError, NotFound
 from agent.host.port import DiskSpace, Host
 from agent.redaction import register, register_within
 from agent.resources.kind import CannotBeSo
-from agent.secret_names import is_secret_name
+from agent.secret_patterns import is_secret_name
 from agent.spec import Key
 from service.program_folder import hand_over_memory
 

@@ -12,7 +12,7 @@ from agent.cli.asking import Asking, last_of
 from agent.cli.command_line import option_here
 from agent.cli.failure import BadUsage, Refused
 from agent.cli.machine import is_imagined
-from agent.cli.wording import did_you_mean
+from agent.cli.streams import did_you_mean
 from agent.host.port import Host
 from agent.preflight import Finding, Situation, Validity, Verdict
 from agent.release import NOT_BEFORE, RELEASE

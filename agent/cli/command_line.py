@@ -5,13 +5,13 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from agent.cli import join_options, options
+from agent.cli import options
 from agent.cli.arguments import COMMON, OUTPUT, SANDBOX, SANDBOX_RUN, Option, Request
 from agent.host.commandline import quote
 from agent.redaction import redacted, redacted_words
 
-_OF_ONE_RUN = {each.name for each in (*COMMON, OUTPUT, options.IGNORE, join_options.KUBEADM_VERBOSITY)}
-_SECRET = {each.name for each in join_options.SECRETS}
+_OF_ONE_RUN = {each.name for each in (*COMMON, OUTPUT, options.IGNORE, options.KUBEADM_VERBOSITY)}
+_SECRET = {each.name for each in options.SECRETS}
 
 
 HIDDEN = "***"

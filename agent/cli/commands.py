@@ -1,6 +1,6 @@
 """All that the program can be asked to do."""
 
-from agent.cli import join_options, options
+from agent.cli import options
 from agent.cli.arguments import OUTPUT, Command
 
 COMMANDS = (
@@ -18,8 +18,8 @@ COMMANDS = (
         "join",
         "make this machine a node of a cluster that kubeadm made",
         run="agent.cli.under_kubeadm:join",
-        options=join_options.JOIN,
-        unlisted=join_options.UNLISTED,
+        options=options.JOIN,
+        unlisted=options.JOIN_UNLISTED,
         operand="HOST:PORT",
         examples=(
             "wmcb join 10.0.0.1:6443 --token T --discovery-token-ca-cert-hash sha256:H",
@@ -44,7 +44,7 @@ COMMANDS = (
         "upgrade",
         "another kubelet, and the cluster's present configuration",
         run="agent.cli.upgrade:run",
-        options=join_options.UPGRADE,
+        options=options.UPGRADE,
         unlisted=(options.KUBERNETES_VERSION,),
         examples=(r"wmcb upgrade --kubelet C:\downloads\kubelet.exe",),
     ),

@@ -8,19 +8,16 @@ from pathlib import PureWindowsPath
 from agent.cli import options
 from agent.cli.arguments import SANDBOX, SANDBOX_RUN, Request
 from agent.cli.command_line import called
-from agent.cli.engine_run import recorded
+from agent.cli.engine_run import display, looking, recorded
 from agent.cli.failure import DONE, BadUsage, Failure
 from agent.cli.given import given_file
-from agent.cli.looking import looking
 from agent.cli.machine import open_as_administrator
 from agent.cli.means import means_of
-from agent.cli.progress import display
 from agent.cli.resident_service import START_WITHIN_SECONDS, paused_until, resident_state
 from agent.cli.running_program import running_program
 from agent.cli.service_process import given_config_map, metrics_port
 from agent.cli.shown_following import following
-from agent.cli.streams import notice, say, tell
-from agent.cli.wording import many
+from agent.cli.streams import many, notice, say, tell
 from agent.engine.inventory import Inventory
 from agent.engine.run import make_so
 from agent.engine.state_folder import StateFolder

@@ -7,7 +7,7 @@ from itertools import pairwise
 from agent.cli.arguments import COMMON, HELP, OUTPUT, VERBOSE, Command, Option, Request, parse
 from agent.cli.commands import COMMANDS, ELSEWHERE
 from agent.cli.failure import DONE, Failure, Unexpected, token_in
-from agent.cli.streams import say, tell
+from agent.cli.streams import error_document, say, tell
 from agent.redaction import Redacted, register, register_words
 
 
@@ -72,8 +72,6 @@ def ended(failure: Failure, arguments: Sequence[str], called: str) -> int:
     for line in (*map(str, failure.others), failure.with_details()):
         tell(f"{'error' if called == 'kubeadm' else 'wmcb'}: {line}")
     if _wants_json(arguments):
-        from agent.cli.documents import error_document  # noqa: PLC0415 - 0.1 ms of each start
-
         try:  # noqa: SIM105 - contextlib would have to be imported at each start
             say(error_document(failure))
         except Failure:

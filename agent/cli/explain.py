@@ -6,10 +6,8 @@ from dataclasses import dataclass
 
 from agent.cli import options
 from agent.cli.arguments import Request
-from agent.cli.documents import document
 from agent.cli.failure import DONE, BadUsage
-from agent.cli.streams import say
-from agent.cli.wording import did_you_mean
+from agent.cli.streams import did_you_mean, document, say
 from agent.sources.forms import LONGEST_TEXT, Fields, Flag, Form, ListOf, MapOf, Number, Text
 from agent.sources.node_configuration.published import json_schema_of
 from agent.sources.node_configuration.schema import API, KIND, SCHEMA

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from agent.cli import join_options, options, values
+from agent.cli import options, values
 from agent.cli.arguments import Option, Request
 from agent.cli.asking import Asking
 from agent.cli.checking import ignored_checks
@@ -35,9 +35,9 @@ def asking_for(request: Request, host: Host) -> Asking:
         why = "nothing else has templates"
         raise options.META_DATA.misused(f" goes with {options.USER_DATA.name} alone: {why}")
     given_document(request)
-    if join_options.upgrades(request):
+    if options.upgrades(request):
         return asking_to_upgrade(request, host)
-    if not join_options.joins(request):
+    if not options.joins(request):
         _refuse_what_has_joined(request, host)
         return Asking(ignored_checks(request))
     return asking_to_join(request, host)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 
-from agent.cli import join_options, joined_node, kubeadm_documents, options, vacating
+from agent.cli import joined_node, kubeadm_documents, options, vacating
 from agent.cli.arguments import Request
 from agent.cli.asking import Asking, Wishes, usable
 from agent.cli.checking import IDS, SKEW_CHECK, checks_of_kubeadm, ignored_checks
@@ -59,7 +59,7 @@ def asking_to_upgrade(request: Request, host: Host) -> Asking:
         Discovery(file=str(KUBELET_CONF)),
         registration,
         timeouts=upgrading.timeouts,
-        patches_directory=request.value(join_options.PATCHES, upgrading.patches_directory),
+        patches_directory=request.value(options.PATCHES, upgrading.patches_directory),
     )
     name = joined_node.name(host)
     if request.has(options.DRY_RUN):
@@ -136,9 +136,9 @@ def _refuse_two_addresses(request: Request, configuration: JoinConfiguration) ->
 def _patch_files(request: Request, host: Host, given: str) -> Mapping[str, bytes]:
     if not given:
         return {}
-    is_upgrade = join_options.upgrades(request)
+    is_upgrade = options.upgrades(request)
     field = "node.patches.directory" if is_upgrade else "patches.directory"
-    where, place = named(request, join_options.PATCHES, field, given)
+    where, place = named(request, options.PATCHES, field, given)
     return named_folder(request, where, place, host, _LARGEST_PATCH, is_patch)
 
 
@@ -157,8 +157,8 @@ def runtime_endpoint_of(request: Request, host: Host, configuration: JoinConfigu
     if len(found) > 1:
         raise BadUsage(
             f"several container runtimes are here, {' and '.join(found)}; say which to use with "
-            f"{join_options.CRI_SOCKET.name} or nodeRegistration.criSocket",
-            where=join_options.CRI_SOCKET.name,
+            f"{options.CRI_SOCKET.name} or nodeRegistration.criSocket",
+            where=options.CRI_SOCKET.name,
         )
     return found[0] if found else runtime_endpoint.CONTAINERD
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from agent.cli import join_options, options
+from agent.cli import options
 from agent.cli.arguments import Option, Request
 from agent.cli.asking import Asking, Notice, usable
 from agent.cli.failure import BadUsage
@@ -25,7 +25,7 @@ def configuration_of(request: Request, host: Host, asking: Asking) -> JoinConfig
     """Raises BadUsage for one that cannot be meant."""
     given, file = _join_options(request), _file_option(request)
     if request.operand.lower().endswith(_ENDINGS_OF_DOCUMENTS):
-        text = f"HOST:PORT is expected here; {join_options.CONFIG.name} FILE takes a JoinConfiguration"
+        text = f"HOST:PORT is expected here; {options.CONFIG.name} FILE takes a JoinConfiguration"
         raise BadUsage(f"{request.operand}: {text}", where="HOST:PORT")
     if file is None:
         outcome = from_options(given)
@@ -42,7 +42,7 @@ def configuration_of(request: Request, host: Host, asking: Asking) -> JoinConfig
 def _refuse_without_start(request: Request, configuration: JoinConfiguration) -> None:
     """Raises BadUsage where the one phase is to be skipped that is needed."""
     if START in configuration.skip_phases:
-        where = join_options.SKIP_PHASES.name if request.has(join_options.SKIP_PHASES) else "skipPhases"
+        where = options.SKIP_PHASES.name if request.has(options.SKIP_PHASES) else "skipPhases"
         raise BadUsage.of(where, START, "this phase cannot be left out here: all else comes of it")
 
 
@@ -64,7 +64,7 @@ def name_of(configuration: JoinConfiguration, host: Host) -> str:
 
 def discovery_file(request: Request, host: Host) -> Callable[[str], GivenFile]:
     def file(given: str) -> GivenFile:
-        where, place = named(request, join_options.DISCOVERY_FILE, "discovery.file.kubeConfigPath", given)
+        where, place = named(request, options.DISCOVERY_FILE, "discovery.file.kubeConfigPath", given)
         return named_file(request, where, place, host)
 
     return file
@@ -79,7 +79,7 @@ def named(request: Request, option: Option, place: str, given: str) -> tuple[str
 
 
 def _file_option(request: Request) -> Option | None:
-    for option in (options.KUBEADM_CONFIG, join_options.CONFIG):
+    for option in (options.KUBEADM_CONFIG, options.CONFIG):
         if request.has(option):
             return option
     return None
@@ -91,17 +91,17 @@ def _join_options(request: Request) -> JoinOptions:
 
     return JoinOptions(
         endpoint=request.operand,
-        token=request.value(join_options.TOKEN, ""),
-        discovery_token=request.value(join_options.DISCOVERY_TOKEN, ""),
-        tls_bootstrap_token=request.value(join_options.BOOTSTRAP_TOKEN, ""),
-        ca_cert_hashes=listed(join_options.CA_HASH),
-        unsafe_skip_ca_verification=request.has(join_options.UNVERIFIED_CA),
-        discovery_file=request.value(join_options.DISCOVERY_FILE, ""),
+        token=request.value(options.TOKEN, ""),
+        discovery_token=request.value(options.DISCOVERY_TOKEN, ""),
+        tls_bootstrap_token=request.value(options.BOOTSTRAP_TOKEN, ""),
+        ca_cert_hashes=listed(options.CA_HASH),
+        unsafe_skip_ca_verification=request.has(options.UNVERIFIED_CA),
+        discovery_file=request.value(options.DISCOVERY_FILE, ""),
         node_name=request.value(options.NODE_NAME, ""),
-        cri_socket=request.value(join_options.CRI_SOCKET, ""),
-        patches_directory=request.value(join_options.PATCHES, ""),
+        cri_socket=request.value(options.CRI_SOCKET, ""),
+        patches_directory=request.value(options.PATCHES, ""),
         ignore_preflight_errors=listed(options.IGNORE),
-        skip_phases=listed(join_options.SKIP_PHASES),
+        skip_phases=listed(options.SKIP_PHASES),
         dry_run=False if request.is_off(options.DRY_RUN) else None,
     )
 
@@ -111,23 +111,23 @@ def as_worker(request: Request, notice: Notice) -> Request:
 
     Raises BadUsage for --control-plane itself, and for such options beside --config, as kubeadm does.
     """
-    if request.has(join_options.CONTROL_PLANE):
+    if request.has(options.CONTROL_PLANE):
         fault = "a Windows machine cannot be part of the control plane; leave it out"
-        raise join_options.CONTROL_PLANE.misused(f": {fault}")
-    for option in join_options.OF_CONTROL_PLANE:
+        raise options.CONTROL_PLANE.misused(f": {fault}")
+    for option in options.OF_CONTROL_PLANE:
         if request.has(option):
             _check_of_control_plane(request, option)
-            if request.value(option, "") not in ("", join_options.USUAL_BIND_PORT):
-                alone = f"has no effect without {join_options.CONTROL_PLANE.name}"
+            if request.value(option, "") not in ("", options.USUAL_BIND_PORT):
+                alone = f"has no effect without {options.CONTROL_PLANE.name}"
                 notice(f"warning: {option.name} {alone}: this machine joins as a worker")
-    ignored = {option.name for option in join_options.OF_CONTROL_PLANE}
+    ignored = {option.name for option in options.OF_CONTROL_PLANE}
     return request.with_values({name: value for name, value in request.values.items() if name not in ignored})
 
 
 def _check_of_control_plane(request: Request, option: Option) -> None:
     """Raises BadUsage."""
     value = request.value(option, "")
-    if request.has(join_options.CONFIG):
-        raise option.misused(f": it cannot stand beside {join_options.CONFIG.name}, whose file says this")
-    if option is join_options.BIND_PORT and not re.fullmatch("[0-9]{1,9}", value):
+    if request.has(options.CONFIG):
+        raise option.misused(f": it cannot stand beside {options.CONFIG.name}, whose file says this")
+    if option is options.BIND_PORT and not re.fullmatch("[0-9]{1,9}", value):
         raise BadUsage.of(option.name, value, "expected the number of a port, such as 6443")

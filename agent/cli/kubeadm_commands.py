@@ -5,7 +5,7 @@ Called as kubeadm.exe, the program takes what Cluster API and people's scripts s
 
 from collections.abc import Iterator, Sequence
 
-from agent.cli import join_options, options
+from agent.cli import options
 from agent.cli.arguments import HELP, SANDBOX, SANDBOX_RUN, Command, Option, Request, options_by_name, parse
 from agent.cli.failure import BadUsage
 from agent.cli.streams import tell
@@ -46,14 +46,14 @@ _OF_THE_LOG = (
 _UNLISTED = (_ROOTFS, *_OF_THE_LOG)
 """Options of every command that help does not list."""
 _JOIN = (
-    *(*join_options.CLUSTER, IGNORE, options.DRY_RUN, join_options.CONTROL_PLANE),
-    join_options.CERTIFICATE_KEY,
+    *(*options.CLUSTER, IGNORE, options.DRY_RUN, options.CONTROL_PLANE),
+    options.CERTIFICATE_KEY,
 )
 
 
 def _join(name: str, summary: str, *examples: str, run: str = "agent.cli.under_kubeadm:join") -> Command:
     """Return a command that takes all that kubeadm join takes."""
-    return Command(name, summary, run, _JOIN, examples, "HOST:PORT", join_options.UNLISTED)
+    return Command(name, summary, run, _JOIN, examples, "HOST:PORT", options.JOIN_UNLISTED)
 
 
 COMMANDS = (
@@ -84,8 +84,8 @@ COMMANDS = (
         "take this machine out again, and give back what was there",
         run="agent.cli.under_kubeadm:reset_node",
         options=(
-            *(FORCE, options.DRY_RUN, _RESET_CONFIG, join_options.CRI_SOCKET, IGNORE, options.CLEAN_TMP),
-            *(CERTIFICATES, KUBECONFIG, join_options.SKIP_PHASES),
+            *(FORCE, options.DRY_RUN, _RESET_CONFIG, options.CRI_SOCKET, IGNORE, options.CLEAN_TMP),
+            *(CERTIFICATES, KUBECONFIG, options.SKIP_PHASES),
         ),
         examples=("kubeadm reset -f", "kubeadm reset --config reset.yaml"),
     ),
@@ -94,7 +94,7 @@ COMMANDS = (
         "take the cluster's present configuration for kubelets",
         run="agent.cli.under_kubeadm:upgrade_node",
         options=(
-            *(options.DRY_RUN, join_options.PATCHES, _UPGRADE_CONFIG, join_options.SKIP_PHASES, IGNORE),
+            *(options.DRY_RUN, options.PATCHES, _UPGRADE_CONFIG, options.SKIP_PHASES, IGNORE),
             *(KUBECONFIG, RENEWAL, ETCD),
         ),
         examples=("kubeadm upgrade node", "kubeadm upgrade node --config upgrade.yaml"),

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from agent.cli import join_options, options
+from agent.cli import options
 from agent.cli.arguments import Option, Request
 from agent.cli.asking import Asking, last_of, usable
 from agent.cli.failure import BadInput, BadUsage
@@ -16,7 +16,7 @@ from agent.sources.kubeadm.validation import ignored_checks_fault
 
 _BESIDE_CONFIG = {
     option.name
-    for option in (join_options.CONFIG, join_options.SKIP_PHASES, options.DRY_RUN, options.IGNORE, KUBECONFIG)
+    for option in (options.CONFIG, options.SKIP_PHASES, options.DRY_RUN, options.IGNORE, KUBECONFIG)
 }
 """What kubeadm takes beside --config; all else its file has to say."""
 
@@ -30,29 +30,29 @@ QUIETLY = Asking(notice=_say_nothing)
 
 def reset_configuration(request: Request, host: Host, asking: Asking = QUIETLY) -> ResetConfiguration:
     """Return what the file behind --config says. Raises BadUsage."""
-    if not request.has(join_options.CONFIG):
+    if not request.has(options.CONFIG):
         return ResetConfiguration()
-    document = given_file(request, join_options.CONFIG, host)
+    document = given_file(request, options.CONFIG, host)
     outcome = read_reset(document.shown, document.read())
     return usable(outcome.configuration, outcome.report, asking)
 
 
 def upgrade_configuration(request: Request, host: Host, asking: Asking = QUIETLY) -> UpgradeConfiguration:
     """Return what the file behind --config says. Raises BadUsage."""
-    if not request.has(join_options.CONFIG):
+    if not request.has(options.CONFIG):
         return UpgradeConfiguration()
-    document = given_file(request, join_options.CONFIG, host)
+    document = given_file(request, options.CONFIG, host)
     outcome = read_upgrade(document.shown, document.read())
     return usable(outcome.configuration, outcome.report, asking)
 
 
 def refuse_beside_config(request: Request) -> None:
     """Raises BadUsage for options that cannot stand beside --config, also for switches that are off."""
-    if not request.has(join_options.CONFIG) or request.command is None:
+    if not request.has(options.CONFIG) or request.command is None:
         return
     given = {*request.values, *request.off}
     faults = [
-        option.misused(f": it cannot stand beside {join_options.CONFIG.name}, whose file says this")
+        option.misused(f": it cannot stand beside {options.CONFIG.name}, whose file says this")
         for option in request.command.options
         if option.name in given and option.name not in _BESIDE_CONFIG
     ]
@@ -62,7 +62,7 @@ def refuse_beside_config(request: Request) -> None:
 
 def _at(request: Request, field: str) -> str:
     """Return the name of a field in the file behind --config, as errors of that file have it."""
-    return f"{request.value(join_options.CONFIG, '')} at $.{field}"
+    return f"{request.value(options.CONFIG, '')} at $.{field}"
 
 
 def _listed(request: Request, option: Option) -> list[str]:
@@ -90,8 +90,8 @@ def phases_to_skip(request: Request, of_file: Sequence[str], field: str, phases:
 
     Raises BadUsage for one that cannot be skipped.
     """
-    option = join_options.SKIP_PHASES.name
-    given = _listed(request, join_options.SKIP_PHASES)
+    option = options.SKIP_PHASES.name
+    given = _listed(request, options.SKIP_PHASES)
     where, skipped = (option, given) if given else (_at(request, field), list(of_file))
     wrong = BadUsage if given else BadInput
     for phase in skipped:

@@ -12,7 +12,7 @@ from agent.cli.command_line import option_here
 from agent.cli.failure import BadInput, BadUsage, Failure, Refused
 from agent.cli.given import GivenFile, given_file
 from agent.cli.join_cluster import as_node, own_kubeconfig, pins_of
-from agent.cli.wording import many
+from agent.cli.streams import many
 from agent.engine import run as engine
 from agent.engine.state_folder import StateFolder
 from agent.fetch.proxies import of_environment

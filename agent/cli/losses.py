@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.cli.wording import many
+from agent.cli.streams import many
 from agent.engine.planning import Action, Change, Difference, Plan, differences
 from agent.host.errors import HostError
 from agent.host.port import FileKind, Host

@@ -8,16 +8,14 @@ from pathlib import PureWindowsPath
 
 from agent.cli import options, values
 from agent.cli.arguments import Option, Request
-from agent.cli.engine_run import recorded
+from agent.cli.engine_run import display, recorded
 from agent.cli.failure import DONE, BadUsage, Failure
 from agent.cli.leaving import end_pods
 from agent.cli.machine import open_as_administrator, open_machine
-from agent.cli.progress import display
 from agent.cli.removing import remove_services
 from agent.cli.run_log import LARGEST_BYTES, RunLog
 from agent.cli.service_process import served
-from agent.cli.streams import notice, say, tell
-from agent.cli.wording import many
+from agent.cli.streams import many, notice, say, tell
 from agent.engine.machine_lock import Busy, held_by_command
 from agent.engine.parts import OF_OPERATOR
 from agent.engine.progress import Progress

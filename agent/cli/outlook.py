@@ -6,12 +6,10 @@ from pathlib import PureWindowsPath
 
 from agent.cli import plan_documents, shown_plan
 from agent.cli.arguments import VERBOSE, Request
-from agent.cli.colours import Colours
-from agent.cli.engine_run import WARNING, Foreseen
-from agent.cli.looking import ELEVATE, looking
+from agent.cli.engine_run import ELEVATE, WARNING, Foreseen, looking
 from agent.cli.losses import Outlook, losses
 from agent.cli.machine import tell_of_imagined
-from agent.cli.streams import say
+from agent.cli.streams import Colours, say
 from agent.engine import run as engine
 from agent.engine.machine_lock import LOCK
 from agent.engine.planning import Action, Change, Match, Plan, hidden_fields, together

@@ -1,4 +1,4 @@
-"""A plan, a status and a result, for programs (see agent.cli.documents for what all documents have).
+"""A plan, a status and a result, for programs (see agent.cli.streams for what all documents have).
 
 A resource is [kind, name], such as ["service", "kubelet"]; values are shown as a person sees them, secrets so
 that two of them can be told apart within one document.
@@ -58,11 +58,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agent.cli.documents import document
 from agent.cli.losses import Losses, Outlook
 from agent.cli.outstanding import outstanding
 from agent.cli.shown_plan import Logs
 from agent.cli.shown_values import both_shown, shown
+from agent.cli.streams import document
 from agent.engine.planning import Change, Difference, Plan
 from agent.engine.repairing import Outlook as Repair
 from agent.engine.run import Done, Standing, Status, together

@@ -9,13 +9,11 @@ from agent.cli import options, plan_documents
 from agent.cli.arguments import Request
 from agent.cli.audit import RESTART
 from agent.cli.command_line import called
-from agent.cli.engine_run import Told, recorded
+from agent.cli.engine_run import Told, display, looking, recorded
 from agent.cli.failure import DONE, FAILED, BadUsage
 from agent.cli.leaving import Leaving, check_options
-from agent.cli.looking import looking
 from agent.cli.machine import is_sandbox, open_as_administrator, open_or_imagine
 from agent.cli.outlook import foreseen_of, show_preview, stays
-from agent.cli.progress import display
 from agent.cli.streams import notice, say
 from agent.engine import run as engine
 from agent.engine.parts import LASTING

@@ -7,20 +7,19 @@ from contextlib import suppress
 from functools import partial
 from pathlib import PureWindowsPath
 
-from agent.cli import dispatch, join_options, options, plan_documents, shown_plan
+from agent.cli import dispatch, options, plan_documents, shown_plan
 from agent.cli.arguments import SANDBOX, SANDBOX_RUN, VERBOSE, Request
 from agent.cli.failure import DONE, GO_ON_AFTER_RESTART, BadUsage, Failure, Refused
 from agent.cli.machine import is_sandbox, open_machine
 from agent.cli.run_log import EventId, RunLog
 from agent.cli.running_program import check_program, running_program
-from agent.cli.streams import say, tell
-from agent.cli.wording import many
+from agent.cli.streams import many, say, tell
 from agent.engine.planning import Plan
 from agent.engine.run import Done
 from agent.engine.state_folder import StateFolder
-from agent.exchangeable import exchangeable
 from agent.host.errors import HostError, NotAService
 from agent.host.port import EventLevel, Host, ServiceControls, ServiceState
+from agent.host.protection import exchangeable
 from agent.redaction import redacted
 from agent.resources.kind import field_in_words
 from service import continuing
@@ -51,7 +50,7 @@ def check(request: Request, host: Host) -> None:
         raise options.ALLOW_REBOOT.misused(text)
     for option in (
         *(options.IGNITION, options.KUBEADM_CONFIG, options.NODE_CONFIG, options.KUBELET, options.LOG_RUNNER),
-        *(options.ARTIFACTS, join_options.CONFIG, join_options.DISCOVERY_FILE, join_options.PATCHES),
+        *(options.ARTIFACTS, options.CONFIG, options.DISCOVERY_FILE, options.PATCHES),
     ):
         place = _as_windows_reads(request, request.value(option, ""))
         if place is None:

@@ -9,9 +9,8 @@ from pathlib import Path, PureWindowsPath
 from agent.cli.arguments import SANDBOX, SANDBOX_RUN, Request
 from agent.cli.failure import BadUsage, Refused
 from agent.cli.machine import is_imagined, is_sandbox
-from agent.exchangeable import exchangeable
 from agent.host.port import Host
-from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE, exchangeable
 from agent.resources.trees import inside
 from service.program_folder import INTERNAL, PROGRAM, place
 from service.versions import folder_of, folder_of_content

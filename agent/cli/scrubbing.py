@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from agent.redaction import redacted
-from agent.secret_names import is_secret_name
-from agent.secret_patterns import REDACTED
+from agent.secret_patterns import REDACTED, is_secret_name
 
 Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
 

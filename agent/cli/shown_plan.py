@@ -8,11 +8,10 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.cli import shown_values
-from agent.cli.colours import Colours
 from agent.cli.drift_advice import advice, different_type
-from agent.cli.looking import ELEVATE
+from agent.cli.engine_run import ELEVATE
 from agent.cli.losses import Outlook
-from agent.cli.wording import many
+from agent.cli.streams import Colours, many
 from agent.engine.planning import Action, Change, Plan
 from agent.engine.run import Done, Standing, Status
 from agent.host.port import ServiceState

@@ -10,12 +10,10 @@ from agent.cli.arguments import Request
 from agent.cli.asking import last_of
 from agent.cli.command_line import command_line
 from agent.cli.contents import Contents, Unfetched
-from agent.cli.engine_run import recorded
+from agent.cli.engine_run import display, looking, recorded
 from agent.cli.failure import BadInput, Failure
-from agent.cli.looking import looking
 from agent.cli.means import Fetching
 from agent.cli.outlook import foreseen_of
-from agent.cli.progress import display
 from agent.engine import run as engine
 from agent.engine.parts import Taken
 from agent.engine.planning import Plan

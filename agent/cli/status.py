@@ -7,16 +7,15 @@ from pathlib import PureWindowsPath
 
 from agent.cli import plan_documents, shown_following, shown_plan
 from agent.cli.arguments import VERBOSE, Request
-from agent.cli.colours import Colours
 from agent.cli.command_line import called, here
 from agent.cli.drift_advice import advice
+from agent.cli.engine_run import looking
 from agent.cli.failure import DONE, FAILED
-from agent.cli.looking import looking
 from agent.cli.machine import open_to_look
 from agent.cli.outstanding import outstanding
 from agent.cli.resident_service import paused_until, resident_state
 from agent.cli.shown_following import Following
-from agent.cli.streams import say
+from agent.cli.streams import Colours, say
 from agent.engine import run as engine
 from agent.engine.run import Status
 from agent.host.errors import HostError

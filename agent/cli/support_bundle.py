@@ -12,11 +12,10 @@ from pathlib import Path, PureWindowsPath
 from agent.cli import plan_documents, shown_following
 from agent.cli.arguments import VERBOSE, Request
 from agent.cli.bundled import Bundled
-from agent.cli.documents import document
 from agent.cli.failure import DONE, BadUsage, Failure
 from agent.cli.machine import is_sandbox, open_to_look
 from agent.cli.resident_service import resident_state
-from agent.cli.streams import say, tell
+from agent.cli.streams import document, say, tell
 from agent.engine import repairing
 from agent.engine import run as engine
 from agent.host.errors import HostError

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from agent.cli import bootstrap, join_options, options, preflight, reset, upgrade
+from agent.cli import bootstrap, options, preflight, reset, upgrade
 from agent.cli import kubeadm_documents as documents
 from agent.cli.arguments import Option, Request
 from agent.cli.asking import Asking, tell_report
@@ -94,7 +94,7 @@ def version(request: Request) -> int:
 
 def validate(request: Request) -> int:
     """As kubeadm: nothing of the machine or the cluster is looked at."""
-    document = given_file(request, join_options.CONFIG, open_or_imagine(request))
+    document = given_file(request, options.CONFIG, open_or_imagine(request))
     tell_report(validated(document.shown, document.read()), Asking())
     say("ok")
     return DONE
@@ -116,7 +116,7 @@ def _release(request: Request) -> str:
 
 def _check_endpoint(request: Request, asking: Asking) -> None:
     """Raises BadUsage for --cri-socket that is no URL; a configuration's has been checked before."""
-    option, given = join_options.CRI_SOCKET, request.value(join_options.CRI_SOCKET, "")
+    option, given = options.CRI_SOCKET, request.value(options.CRI_SOCKET, "")
     if given and (fault := endpoint_fault(given)):
         raise option.misused(f": {fault}")
     if warning := endpoint_warning(given):

@@ -6,7 +6,7 @@ The Node itself says that it was us: whichever upgrade comes next gives back wha
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
-from agent.cli import join_options, streams, values
+from agent.cli import options, streams, values
 from agent.cli.arguments import Request
 from agent.cli.asking import Notice
 from agent.cli.failure import Failure
@@ -28,12 +28,12 @@ _PATIENCE = 60.0
 
 def is_asked(request: Request) -> bool:
     """Raises BadUsage for what says how to drain, where nothing is to be drained."""
-    values.seconds(request, join_options.DRAIN_TIMEOUT, _SECONDS)
-    drains = request.has(join_options.DRAIN)
-    for option in (join_options.DRAIN_TIMEOUT, join_options.EMPTY_DIRS):
+    values.seconds(request, options.DRAIN_TIMEOUT, _SECONDS)
+    drains = request.has(options.DRAIN)
+    for option in (options.DRAIN_TIMEOUT, options.EMPTY_DIRS):
         if request.has(option) and not drains:
-            raise option.misused(f" goes with {join_options.DRAIN.name}")
-    return drains or request.has(join_options.CORDON)
+            raise option.misused(f" goes with {options.DRAIN.name}")
+    return drains or request.has(options.CORDON)
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def vacated(request: Request, host: Host, name: str, notice: Notice) -> Iterator
 
 def tell_what_would_go(request: Request, host: Host, name: str) -> None:
     """Raises Failure for what stands in the way of draining."""
-    if not request.has(join_options.DRAIN):
+    if not request.has(options.DRAIN):
         return
     with as_node(host, _PATIENCE, streams.notice) as client, _explained(name):
         if client is not None:
@@ -104,7 +104,7 @@ def _vacate(request: Request, host: Host, name: str, notice: Notice) -> None:
     with as_node(host, _PATIENCE, notice) as client, _explained(name):
         if client is None:
             raise Failure("this machine has no credentials of its own yet: it cannot be cordoned or drained")
-        drains = request.has(join_options.DRAIN)
+        drains = request.has(options.DRAIN)
         if drains:
             _pods(request, client, name)  # what stands in the way does so before anything is changed
         if cordon(client, name, _REASON):
@@ -112,13 +112,13 @@ def _vacate(request: Request, host: Host, name: str, notice: Notice) -> None:
         if drains:
             # Those that have been scheduled since are among them.
             pods = _pods(request, client, name)
-            seconds = values.seconds(request, join_options.DRAIN_TIMEOUT, _SECONDS)
+            seconds = values.seconds(request, options.DRAIN_TIMEOUT, _SECONDS)
             Draining(client, name, seconds, notice).until_gone(pods)
 
 
 def _pods(request: Request, client: Client, name: str) -> Mapping[str, Object]:
     """Raises NotEvictable."""
-    return pods_to_evict(client, name, with_empty_dirs=request.has(join_options.EMPTY_DIRS))
+    return pods_to_evict(client, name, with_empty_dirs=request.has(options.EMPTY_DIRS))
 
 
 @contextmanager

@@ -4,11 +4,10 @@ import ipaddress
 import re
 from pathlib import PureWindowsPath
 
-from agent.cli import join_options, options
+from agent.cli import options
 from agent.cli.arguments import Option, Request
 from agent.cli.failure import BadUsage
-from agent.quoting import in_quotes
-from agent.redaction import register_name
+from agent.redaction import in_quotes, register_name
 from agent.sources import node_names
 from agent.sources.kubelet.placement import INSTALL_DIRECTORY, install_directory_fault
 from agent.sources.kubelet.quantities import quantity
@@ -28,7 +27,7 @@ def check(request: Request) -> None:
     """All that are given, before anything is fetched, or a cluster is waited for."""
     for each in (options.START_TIMEOUT, options.MAX_TIME):
         seconds(request, each, 0)
-    for verbosity in (options.VERBOSITY, join_options.KUBEADM_VERBOSITY):
+    for verbosity in (options.VERBOSITY, options.KUBEADM_VERBOSITY):
         number(request, verbosity, "")
     if request.has(options.MAX_FILE_SIZE):
         largest_file(request, 0)

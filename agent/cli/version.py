@@ -4,10 +4,9 @@ import os
 import sys
 
 from agent.cli.arguments import Request
-from agent.cli.documents import document
 from agent.cli.failure import DONE
 from agent.cli.options import LICENSES
-from agent.cli.streams import say
+from agent.cli.streams import document, say
 from agent.release import RELEASE, build, licenses
 
 FROM_SOURCE = """\

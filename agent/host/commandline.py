@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from agent.command_lines import split
 from agent.host import winerror
 from agent.host.errors import BadName
-from agent.quoting import in_quotes
+from agent.redaction import in_quotes
 
 __all__ = ["join", "quote", "split"]
 

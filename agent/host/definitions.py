@@ -7,7 +7,7 @@ from agent.host import commandline, winerror
 from agent.host.errors import BadCommand, BadName
 from agent.host.port import InstalledService, Recovery, RecoveryAction, ServiceDefinition, SidType, StartType
 from agent.host.variables import REFERENCE
-from agent.quoting import in_quotes
+from agent.redaction import in_quotes
 
 NO_PROGRAM = "put it there first, or name the one that is there"
 """What to do where a service's program is missing."""

@@ -5,7 +5,7 @@ from pathlib import PureWindowsPath
 from agent.host import winerror
 from agent.host.errors import BadName
 from agent.host.port import Registry, RegistryKind, RegistryValue
-from agent.quoting import in_quotes
+from agent.redaction import in_quotes
 
 _SOURCES = r"SYSTEM\CurrentControlSet\Services\EventLog\Application"
 _ERROR_WARNING_INFORMATION = 7

@@ -9,7 +9,7 @@ from pathlib import PureWindowsPath
 
 from agent.host import winerror
 from agent.host.errors import BadName
-from agent.quoting import in_quotes
+from agent.redaction import in_quotes
 
 _LONGEST_ELEMENT = 255
 _LONGEST_PATH = 32_000

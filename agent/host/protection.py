@@ -4,10 +4,15 @@ All are owned by Administrators, so that no single account keeps an owner's righ
 nothing a folder above grants (C:\\ lets every user make folders, and ProgramData files) comes in.
 """
 
+from pathlib import PureWindowsPath
+
+from agent.host.errors import NotFound
+from agent.host.port import Host
 from agent.host.sddl import (
     ADMINISTRATORS,
     CREATOR_GROUP,
     CREATOR_OWNER,
+    DELETE,
     FILE_ALL,
     FILE_DELETE_CHILD,
     FILE_EXECUTE,
@@ -34,6 +39,7 @@ FILE_EXCHANGE = FILE_DELETE_CHILD | WRITE_DAC | WRITE_OWNER
 
 _HERE = AceFlags(0)
 _INHERITED = AceFlags.OBJECT_INHERIT | AceFlags.CONTAINER_INHERIT
+_TO_CHANGE = ~(FILE_READ | FILE_EXECUTE)
 
 
 def _protected(flags: AceFlags, *others: Ace, full: int = FILE_ALL) -> SecurityDescriptor:
@@ -98,3 +104,23 @@ def granted_to_others(descriptor: SecurityDescriptor, caller: str) -> int:
         if ace.kind is AceKind.ALLOW and not known and not ace.flags & AceFlags.INHERIT_ONLY:
             granted |= specific(ace.mask)
     return granted
+
+
+def exchangeable(host: Host, path: PureWindowsPath) -> PureWindowsPath | None:
+    """What of a file, or of the folders that it lies in, others may change; None where it will be the same when
+    it is read again.
+    """
+    looked_for = [(path, _TO_CHANGE), (path.parent, FILE_EXCHANGE | DELETE | FILE_ADD)]
+    looked_for += [(folder, FILE_EXCHANGE | DELETE) for folder in path.parent.parents]
+    for place, rights in looked_for:
+        is_root = place == place.parent
+        if _granted(host, place) & (FILE_EXCHANGE if is_root else rights):
+            return place
+    return None
+
+
+def _granted(host: Host, place: PureWindowsPath) -> int:
+    try:
+        return granted_to_others(host.files.descriptor(place), host.access.caller())
+    except NotFound:
+        return 0  # which is told by whoever reads it

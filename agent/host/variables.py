@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from agent.host import winerror
 from agent.host.errors import BadName
 from agent.host.port import Registry, RegistryKind, RegistryValue
-from agent.quoting import in_quotes
+from agent.redaction import in_quotes
 
 KEY = r"SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
 """Where Windows keeps them."""

@@ -3,7 +3,7 @@
 from agent.host.port import Host, RegistryKind
 from agent.host.variables import KEY
 from agent.resources.kind import Setting, State, Value, holds_secret, veiled
-from agent.secret_names import is_path, is_secret_name
+from agent.secret_patterns import is_path, is_secret_name
 from agent.spec import EnvironmentVariable
 
 _ABSENT: State = {"value": None}

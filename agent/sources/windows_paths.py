@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterable
 from pathlib import PureWindowsPath
 
-from agent.quoting import in_quotes
-from agent.redaction import redacted
+from agent.redaction import in_quotes, redacted
 
 DRIVE = "C:"
 

@@ -346,11 +346,9 @@ NEEDED_BY_EVERY_COMMAND = {
     "agent.cli.dispatch",
     "agent.cli.failure",
     "agent.cli.main",
-    "agent.cli.join_options",
     "agent.cli.options",
     "agent.cli.streams",
     "agent.redaction",
-    "agent.secret_names",
     "agent.secret_patterns",
 }  # fmt: skip
 
@@ -362,7 +360,7 @@ HEAVY = {"cryptography", "dataclasses", "email", "http", "requests", "ssl", "tom
 @pytest.mark.parametrize(
     ("arguments", "needed"),
     [
-        (["version"], {"agent.cli.documents", "agent.cli.version", "agent.release"}),
+        (["version"], {"agent.cli.version", "agent.release"}),
         (["--help"], {"agent.cli.help", "agent.release"}),
     ],
     ids=["version", "--help"],

@@ -42,7 +42,6 @@ USED_BY = {
         "agent.sources.cloudconfig.document",
         "agent.sources.kubeadm.yaml_text",
         "agent.yaml_events",
-        "agent.yaml_faults",
     },
     "pywin32": {
         "agent.host.windows.access",

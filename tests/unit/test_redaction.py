@@ -30,8 +30,7 @@ from agent.redaction import (
 )
 from agent.resources.kind import veiled
 from agent.secret_fields import registers_secrets
-from agent.secret_names import is_secret_name
-from agent.secret_patterns import REDACTED
+from agent.secret_patterns import REDACTED, is_secret_name
 from agent.spec.service import Service
 
 PASSWORD = 'Geheim"/17 wört\\'  # noqa: S105 - planted

@@ -25,7 +25,7 @@ WRITERS: dict[str, dict[str, str]] = {
     "a stream": {
         "agent/cli/streams.py": REDACTS,
         "agent/cli/main.py": "only sets how the streams encode",
-        "agent/cli/progress.py": "only asks whether it is a console, and how wide",
+        "agent/cli/engine_run.py": "only asks whether it is a console, and how wide",
         "agent/cli/outlook.py": "only asks whether it shows colours",
         "agent/cli/preflight.py": "only asks whether it shows colours",
         "agent/cli/status.py": "only asks whether it shows colours",

@@ -15,8 +15,7 @@ from agent.redaction import register_document
 from agent.secret_fields import registers_secrets
 from agent.sources.cloudconfig.faults import Refused
 from agent.sources.report import Origin, quoted, quoted_key
-from agent.yaml_events import Builder
-from agent.yaml_faults import yaml_fault
+from agent.yaml_events import Builder, yaml_fault
 
 Scalar = str | int | float | bool | bytes | None
 

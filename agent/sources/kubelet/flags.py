@@ -9,7 +9,7 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent.secret_names import is_secret_name
+from agent.secret_patterns import is_secret_name
 
 
 class Kind(enum.Enum):

@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from agent.quoting import in_quotes
+from agent.redaction import in_quotes
 from agent.sources.signatures.minisign import Refused
 
 _BEGINNING = "wmcb"

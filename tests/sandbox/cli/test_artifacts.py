@@ -14,7 +14,7 @@ import pytest
 from agent.cli import bootstrap, means
 from agent.cli.arguments import parse
 from agent.cli.commands import COMMANDS
-from agent.cli.progress import OneLine
+from agent.cli.engine_run import OneLine
 from agent.host.protection import PRIVATE_FILE
 from agent.spec import Inline
 from sandbox.cli.given import Machine
@@ -190,7 +190,7 @@ def test_somebody_at_a_console_sees_how_much_has_come(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines: list[str] = []
-    monkeypatch.setattr("agent.cli.progress._is_console", lambda: True)
+    monkeypatch.setattr("agent.cli.engine_run._is_console", lambda: True)
     monkeypatch.setattr(OneLine, "meanwhile", lambda _, line: lines.append(line))
     monkeypatch.setattr("agent.cli.means._SHOWN_EVERY_SECONDS", 0.0)
     with Server(ok(BODY)) as server:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent.cli.wording import many
+from agent.cli.streams import many
 from agent.engine import planning, repairing, run
 from agent.host.errors import InUse, NotFound
 from agent.host.port import Host, RegistryKind, RegistryValue, ServiceDefinition

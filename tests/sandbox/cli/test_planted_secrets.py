@@ -24,7 +24,7 @@ from agent.cli.arguments import Option
 from agent.cli.commands import COMMANDS as OF_WMCB
 from agent.cli.kubeadm_commands import COMMANDS as OF_KUBEADM
 from agent.redaction import redacted
-from agent.secret_names import is_secret_name
+from agent.secret_patterns import is_secret_name
 from agent.sources import ignition
 from agent.sources.cloudconfig import loading
 from agent.sources.kubeadm import reading as join_configuration

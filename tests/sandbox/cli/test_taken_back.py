@@ -6,7 +6,7 @@ from pathlib import PureWindowsPath
 
 import pytest
 
-from agent.cli import undoing
+from agent.cli import engine_run
 from agent.engine.undoing import Undone
 from agent.host.port import ServiceDefinition, ServiceState
 from agent.host.protection import PROGRAM_FILE
@@ -34,7 +34,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         programs.append(program)
         return "Kubernetes v1.30.2"
 
-    monkeypatch.setattr(undoing, "_release", release)
+    monkeypatch.setattr(engine_run, "_release", release)
     return programs
 
 

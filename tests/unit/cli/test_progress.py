@@ -8,9 +8,9 @@ from typing import TypeVar
 
 import pytest
 
-from agent.cli import progress
+from agent.cli import engine_run
 from agent.cli.arguments import Request
-from agent.cli.progress import Display
+from agent.cli.engine_run import Display
 
 Stream = TypeVar("Stream", bound=io.StringIO)
 
@@ -35,12 +35,12 @@ def hear(stream: Stream, patch: pytest.MonkeyPatch) -> Stream:
     patch.setattr(sys, "stderr", stream)
     patch.setenv("TERM", "xterm")
     patch.delenv("NO_COLOR", raising=False)
-    patch.setattr(progress, "_columns", lambda: 40)
+    patch.setattr(engine_run, "_columns", lambda: 40)
     return stream
 
 
 def shown(*options: str) -> Display:
-    return progress.display(Request((), None, dict.fromkeys(options, "")))
+    return engine_run.display(Request((), None, dict.fromkeys(options, "")))
 
 
 def files(display: Display, number: int, verb: str = "create") -> None:
@@ -114,6 +114,6 @@ def test_a_console_that_wants_plain_lines_gets_them(
 
 def test_nobody_to_hear_it_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", None)
-    for display in (shown(), progress.OneLine()):
+    for display in (shown(), engine_run.OneLine()):
         display.step("start", "service", "kubelet")
         display.end()
