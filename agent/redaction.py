@@ -379,7 +379,7 @@ def _is_in_name(text: str, begin: int, end: int) -> bool:
 
 
 def in_quotes(word: str) -> str:
-    """Somebody's own word inside a message: on one line, whatever is in it; a backslash stands as it is, as in
-    a path of Windows.
+    """Somebody's own word inside a message: on one line, whatever is in it; a backslash stands as it is, as
+    in a path of Windows.
     """
     return repr(str(redacted(word))).replace("\\\\", "\\")

@@ -12,9 +12,9 @@ from agent.cli.checking import ignored_checks
 from agent.cli.command_line import command_line
 from agent.cli.engine_run import Display, looking, recorded
 from agent.cli.failure import DONE, Failure
+from agent.cli.leaving import remove_services
 from agent.cli.machine import open_as_administrator, open_machine
 from agent.cli.outlook import stays
-from agent.cli.removing import remove_services
 from agent.cli.streams import say, tell
 from agent.cli.wanted import fit_for
 from agent.engine import run as engine

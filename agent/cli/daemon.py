@@ -13,10 +13,9 @@ from agent.cli.failure import DONE, BadUsage, Failure
 from agent.cli.given import given_file
 from agent.cli.machine import open_as_administrator
 from agent.cli.means import means_of
-from agent.cli.resident_service import START_WITHIN_SECONDS, paused_until, resident_state
+from agent.cli.resident_service import START_WITHIN_SECONDS, following, paused_until, resident_state
 from agent.cli.running_program import running_program
 from agent.cli.service_process import given_config_map, metrics_port
-from agent.cli.shown_following import following
 from agent.cli.streams import many, notice, say, tell
 from agent.engine.inventory import Inventory
 from agent.engine.run import make_so

@@ -13,7 +13,6 @@ from pathlib import PureWindowsPath
 
 from agent.cli.arguments import VERBOSE, Request
 from agent.cli.failure import Failure, Interrupted, Unexpected
-from agent.cli.resident_service import tell_of_change
 from agent.cli.run_log import EventId, RunLog
 from agent.cli.streams import COUNTED, counted, overwrite, tell
 from agent.engine.journal import Deed, Step
@@ -27,6 +26,7 @@ from agent.host.port import EventLevel, Host, ServiceState
 from agent.redaction import redacted
 from agent.resources.kind import CannotBeSo, NotWell, State
 from agent.spec import Key
+from service.program import SERVICE
 
 Foresight = Callable[[Host, Plan], "Foreseen"]
 Before = Mapping[Key, State | None]
@@ -257,9 +257,15 @@ def recorded(host: Host, what: str, shown: Display, foresight: Foresight = _noth
         raise ending from failure
     else:
         log.event(EventLevel.INFORMATION, EventId.DONE, f"{what}: done")
-        tell_of_change(host)
+        _tell_of_change(host)
     finally:
         shown.end()
+
+
+def _tell_of_change(host: Host) -> None:
+    """To the resident service, which may not be there, or not look at this machine yet."""
+    with suppress(HostError):
+        host.services.tell_of_parameters(SERVICE)
 
 
 def _ending(failure: BaseException) -> Failure | None:

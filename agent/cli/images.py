@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from agent.cli.arguments import Request
 from agent.cli.asking import last_of
 from agent.cli.command_line import called
-from agent.cli.current_node import title_of
 from agent.cli.failure import BadInput, Refused
+from agent.cli.joined_node import title_of
 from agent.cli.run_log import RunLog
 from agent.cli.stages import Stage
 from agent.engine.target import Target

@@ -7,10 +7,10 @@ from agent.cli.arguments import Option, Request
 from agent.cli.asking import Asking
 from agent.cli.checking import ignored_checks
 from agent.cli.command_line import called
-from agent.cli.current_node import title_of
 from agent.cli.failure import BadUsage, Refused
 from agent.cli.given import given_file
 from agent.cli.join import asking_to_join, asking_to_upgrade, joined
+from agent.cli.joined_node import title_of
 from agent.hashing import new_sha256
 from agent.host.port import Host
 from agent.sources.kubelet.placement import ARGUMENTS_FILE

@@ -4,16 +4,16 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 
-from agent.cli import joined_node, kubeadm_documents, options, vacating
+from agent.cli import joined_node, kubeadm_commands, options, vacating
 from agent.cli.arguments import Request
 from agent.cli.asking import Asking, Wishes, usable
 from agent.cli.checking import IDS, SKEW_CHECK, checks_of_kubeadm, ignored_checks
 from agent.cli.command_line import called
-from agent.cli.current_node import refuse_node_of_ignition, title_of
 from agent.cli.failure import BadUsage, Failure, Refused
 from agent.cli.given import named_folder
 from agent.cli.join_cluster import JoinCluster, admitted, find_cluster
 from agent.cli.join_configuration import START, configuration_of, discovery_file, name_of, named
+from agent.cli.joined_node import refuse_node_of_ignition, title_of
 from agent.cli.machine import runs_programs
 from agent.host.port import Host
 from agent.sources.kubeadm import runtime_endpoint, version_skew
@@ -54,7 +54,7 @@ def asking_to_upgrade(request: Request, host: Host) -> Asking:
                 where=str(path),
             )
     registration = joined_node.registration(host)
-    upgrading = kubeadm_documents.upgrade_configuration(request, host)
+    upgrading = kubeadm_commands.upgrade_configuration(request, host)
     configuration = JoinConfiguration(
         Discovery(file=str(KUBELET_CONF)),
         registration,

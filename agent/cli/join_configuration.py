@@ -7,8 +7,7 @@ from agent.cli import options
 from agent.cli.arguments import Option, Request
 from agent.cli.asking import Asking, Notice, usable
 from agent.cli.failure import BadUsage
-from agent.cli.given import GivenFile, given_file, named_file
-from agent.cli.kinds_of_document import refuse_another_kind
+from agent.cli.given import GivenFile, given_file, named_file, refuse_another_kind
 from agent.host.port import Host
 from agent.sources.kubeadm.from_options import JoinOptions, from_options, with_options
 from agent.sources.kubeadm.model import Discovery, JoinConfiguration, NodeRegistration

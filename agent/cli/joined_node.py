@@ -1,7 +1,10 @@
-"""A machine that has joined a cluster, as its own files tell it."""
+"""Which node this machine is already: by the title of what the engine made here, and by its own files."""
 
-from agent.cli.failure import Failure
+from agent.cli.arguments import Request
+from agent.cli.command_line import called
+from agent.cli.failure import Failure, Refused
 from agent.documents import NotReadable, read_document
+from agent.engine import run as engine
 from agent.host.port import Host
 from agent.sources import node_names
 from agent.sources.kubeadm.arguments_file import VARIABLE, NoArguments, OpenQuote, arguments_in
@@ -9,6 +12,7 @@ from agent.sources.kubeadm.model import Argument, NodeRegistration
 from agent.sources.kubeadm.naming import node_name
 from agent.sources.kubeadm.places import INSTANCE_CONFIGURATION
 from agent.sources.kubelet.placement import ARGUMENTS_FILE
+from agent.sources.node_titles import USER_DATA, name_in_title
 
 _ENDPOINT = "containerRuntimeEndpoint"
 
@@ -55,3 +59,18 @@ def _runtime_endpoint(host: Host) -> str:
     except NotReadable as fault:
         raise Failure(f"{INSTANCE_CONFIGURATION}: {fault}", where=str(INSTANCE_CONFIGURATION)) from fault
     return found if isinstance(found, str) else ""
+
+
+def title_of(host: Host) -> str:
+    """Return the title of what is on the machine; empty for a user who may not read it."""
+    return engine.title(host) if host.access.is_administrator() else ""
+
+
+def refuse_node_of_ignition(request: Request, host: Host) -> None:
+    """Raise Refused on a node of an Ignition: its credentials lie where a join's kubelet looks for them."""
+    title = title_of(host)
+    if not title or title.startswith(USER_DATA):
+        return
+    if not name_in_title(title):
+        reset = f"run {called(request)} reset first, which takes it out of that"
+        raise Refused(f"this machine is a node of {title}; {reset}")

@@ -1,14 +1,22 @@
 """What kubeadm can be asked to do on a Windows machine, by its own command lines.
 
-Called as kubeadm.exe, the program takes what Cluster API and people's scripts say to kubeadm.
+Called as kubeadm.exe, the program takes what Cluster API and people's scripts say to kubeadm: options, and
+the configuration of a reset or an upgrade that they stand beside.
 """
 
 from collections.abc import Iterator, Sequence
 
 from agent.cli import options
 from agent.cli.arguments import HELP, SANDBOX, SANDBOX_RUN, Command, Option, Request, options_by_name, parse
-from agent.cli.failure import BadUsage
+from agent.cli.asking import Asking, last_of, usable
+from agent.cli.failure import BadInput, BadUsage
+from agent.cli.given import given_file
 from agent.cli.streams import tell
+from agent.host.port import Host
+from agent.sources.kubeadm.phases import Phases
+from agent.sources.kubeadm.reset_configuration import ResetConfiguration, read_reset
+from agent.sources.kubeadm.upgrade_configuration import UpgradeConfiguration, read_upgrade
+from agent.sources.kubeadm.validation import ignored_checks_fault
 
 VERBOSITY = Option("--v", "how much to say", "N", short="-v")
 FORCE = Option("--force", "do not ask; nobody is asked here anyway", short="-f")
@@ -49,6 +57,11 @@ _JOIN = (
     *(*options.CLUSTER, IGNORE, options.DRY_RUN, options.CONTROL_PLANE),
     options.CERTIFICATE_KEY,
 )
+_BESIDE_CONFIG = {
+    option.name
+    for option in (options.CONFIG, options.SKIP_PHASES, options.DRY_RUN, options.IGNORE, KUBECONFIG)
+}
+"""What kubeadm takes beside --config; all else its file has to say."""
 
 
 def _join(name: str, summary: str, *examples: str, run: str = "agent.cli.under_kubeadm:join") -> Command:
@@ -168,3 +181,87 @@ def _without_unlisted(request: Request) -> Request:
             tell(f"wmcb: warning: {option.name} has no effect here: the log is where wmcb has its own")
     names = {option.name for option in _UNLISTED}
     return request.with_values({name: value for name, value in request.values.items() if name not in names})
+
+
+def _say_nothing(line: str) -> None:
+    """The file is read again where its warnings are told."""
+
+
+QUIETLY = Asking(notice=_say_nothing)
+
+
+def reset_configuration(request: Request, host: Host, asking: Asking = QUIETLY) -> ResetConfiguration:
+    """Return what the file behind --config says. Raises BadUsage."""
+    if not request.has(options.CONFIG):
+        return ResetConfiguration()
+    document = given_file(request, options.CONFIG, host)
+    outcome = read_reset(document.shown, document.read())
+    return usable(outcome.configuration, outcome.report, asking)
+
+
+def upgrade_configuration(request: Request, host: Host, asking: Asking = QUIETLY) -> UpgradeConfiguration:
+    """Return what the file behind --config says. Raises BadUsage."""
+    if not request.has(options.CONFIG):
+        return UpgradeConfiguration()
+    document = given_file(request, options.CONFIG, host)
+    outcome = read_upgrade(document.shown, document.read())
+    return usable(outcome.configuration, outcome.report, asking)
+
+
+def refuse_beside_config(request: Request) -> None:
+    """Raises BadUsage for options that cannot stand beside --config, also for switches that are off."""
+    if not request.has(options.CONFIG) or request.command is None:
+        return
+    given = {*request.values, *request.off}
+    faults = [
+        option.misused(f": it cannot stand beside {options.CONFIG.name}, whose file says this")
+        for option in request.command.options
+        if option.name in given and option.name not in _BESIDE_CONFIG
+    ]
+    if faults:
+        raise last_of(faults)
+
+
+def _at(request: Request, field: str) -> str:
+    """Return the name of a field in the file behind --config, as errors of that file have it."""
+    return f"{request.value(options.CONFIG, '')} at $.{field}"
+
+
+def _listed(request: Request, option: Option) -> list[str]:
+    return [name for word in request.value(option, "").split(",") if (name := word.strip())]
+
+
+def ignored_names(request: Request, of_file: Sequence[str], field: str) -> Sequence[str]:
+    """Return the checks to ignore, by an option and by a `field` of a file.
+
+    Raises BadUsage for one beside `all`.
+    """
+    given = _listed(request, options.IGNORE)
+    names = (*of_file, *given)
+    if fault := ignored_checks_fault(names):
+        raise (
+            options.IGNORE.misused(f": {fault}")
+            if given
+            else BadInput(f"{_at(request, field)}: {fault}", where=_at(request, field))
+        )
+    return names
+
+
+def phases_to_skip(request: Request, of_file: Sequence[str], field: str, phases: Phases) -> Sequence[str]:
+    """Return the phases of the option, or without it those of a `field` of the file, as kubeadm does.
+
+    Raises BadUsage for one that cannot be skipped.
+    """
+    option = options.SKIP_PHASES.name
+    given = _listed(request, options.SKIP_PHASES)
+    where, skipped = (option, given) if given else (_at(request, field), list(of_file))
+    wrong = BadUsage if given else BadInput
+    for phase in skipped:
+        if fault := phases.fault(phase):
+            raise wrong.of(where, phase, fault)
+    return skipped
+
+
+def is_dry_run(request: Request, *, by_file: bool) -> bool:
+    """Return whether nothing is to be changed; the option, on or off, goes before the file."""
+    return request.has(options.DRY_RUN) or (by_file and not request.is_off(options.DRY_RUN))

@@ -1,7 +1,7 @@
 """What of a node is elsewhere than among the things that wmcb made: its Node, its pods, their network."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import PureWindowsPath
 
@@ -25,12 +25,16 @@ from agent.kube.failure import NotFound as NoSuchNode
 from agent.kube.kubeconfig import Kubeconfig
 from agent.kube.limits import Limits
 from agent.private_keys import key_files
+from agent.resources import kind_named
 from agent.resources.container_processes import SHIM
 from agent.resources.hns_objects import delete_all
+from agent.resources.kind import pausable
+from agent.resources.stopping import ask_shared_to_stop, running_by_need
 from agent.resources.trees import remove_tree
 from agent.sources.kubeadm.places import KUBELET_CONF
 from agent.sources.kubelet.placement import ARGUMENTS_FILE
 from agent.sources.node_titles import name_in_title
+from agent.spec import Service
 
 _KUBELET = "kubelet"
 _PATIENCE = 60.0
@@ -43,6 +47,7 @@ _CNI_STATE = PureWindowsPath(r"C:\var\lib\cni")
 _KUBEADM_TMP = PureWindowsPath(r"C:\etc\kubernetes\tmp")
 """Where kubeadm.exe keeps what it saved and generated; wmcb puts nothing there."""
 _CNI_CONFIGURATION = PureWindowsPath(r"C:\etc\cni\net.d")
+_STOP_SECONDS = 60.0
 
 
 class Leaving:
@@ -338,3 +343,34 @@ def _end(host: Host, shims: Sequence[int]) -> None:
     for pid in shims:
         with suppress(NotFound, TimedOut):
             host.processes.wait(pid, _END_SECONDS)
+
+
+def remove_services(host: Host, names: Collection[str]) -> None:
+    """What runs and needs one of them is stopped first, and stays where it is not among them."""
+    running = pausable(kind_named(Service.kind))
+    assert running is not None
+    going = {name.upper() for name in names}
+    for name in _dependents_first(host, names):
+        if name.upper() in going:
+            running.pause(host, name, {})
+        else:
+            # It is only asked: its process may be others' as well.
+            ask_shared_to_stop(host, name, _STOP_SECONDS)
+    for name in names:
+        host.services.delete(name)
+
+
+def _dependents_first(host: Host, names: Collection[str]) -> Iterator[str]:
+    """Windows stops no service while another one that needs it runs."""
+    dependents = running_by_need(host)
+    met: set[str] = set()
+
+    def before(name: str) -> Iterator[str]:
+        if name.upper() not in met:
+            met.add(name.upper())
+            for other in dependents.get(name.upper(), ()):
+                yield from before(other)
+            yield name
+
+    for name in names:
+        yield from before(name)

@@ -5,13 +5,11 @@ from collections.abc import Sequence
 from agent.cli import options, values
 from agent.cli.arguments import Request
 from agent.cli.asking import Asking, tell_report, usable
-from agent.cli.contents import Contents
-from agent.cli.given import GivenFile, given_file
+from agent.cli.given import GivenFile, given_file, refuse_another_kind
 from agent.cli.join_configuration import name_of
-from agent.cli.kinds_of_document import refuse_another_kind
 from agent.cli.machine import is_imagined, runs_programs
 from agent.cli.means import means_of
-from agent.cli.stages import Stage
+from agent.cli.stages import Contents, Stage
 from agent.engine.parts import CONFIGURED
 from agent.host.port import Host
 from agent.sources.node_configuration.compiling import chosen, compile_node

@@ -10,9 +10,8 @@ from agent.cli import options, values
 from agent.cli.arguments import Option, Request
 from agent.cli.engine_run import display, recorded
 from agent.cli.failure import DONE, BadUsage, Failure
-from agent.cli.leaving import end_pods
+from agent.cli.leaving import end_pods, remove_services
 from agent.cli.machine import open_as_administrator, open_machine
-from agent.cli.removing import remove_services
 from agent.cli.run_log import LARGEST_BYTES, RunLog
 from agent.cli.service_process import served
 from agent.cli.streams import many, notice, say, tell

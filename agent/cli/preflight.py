@@ -12,10 +12,9 @@ from agent.cli import checking, images, options
 from agent.cli import kubelet_program as programs
 from agent.cli.arguments import OUTPUT, Request
 from agent.cli.asking import Asking, Wishes
-from agent.cli.executables import HEAD, fault_of_program
 from agent.cli.failure import DONE, REFUSED, BadUsage, Failure
 from agent.cli.inputs import asking_for, given_document
-from agent.cli.kubelet_program import KubeletProgram, kubelet_program
+from agent.cli.kubelet_program import HEAD, KubeletProgram, fault_of_program, kubelet_program
 from agent.cli.machine import open_to_look
 from agent.cli.plan_documents import check_documents
 from agent.cli.streams import Colours, document, many, say

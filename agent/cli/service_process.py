@@ -114,7 +114,7 @@ def served(
         )
 
     if is_sandbox(request):
-        from agent.cli.sandbox_service import serve  # noqa: PLC0415 - the sandbox with psutil, 8.5 MB
+        from agent.cli.resident_service import serve  # noqa: PLC0415 - the sandbox with psutil, 8.5 MB
 
         return serve(request, name, program)
     try:

@@ -1,13 +1,17 @@
-"""Values of a resource's fields as a person sees them, and none that is a secret."""
+"""Values of a resource's fields as a person sees them, and none that is a secret.
+
+Who may do what with a file is told in words: few can read a security descriptor as Windows writes it.
+"""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeGuard
 
-from agent.cli.rights import in_words
 from agent.engine.planning import Difference
 from agent.engine.target import Target
+from agent.host import sddl
 from agent.host.commandline import quote
+from agent.host.sddl import AceFlags, AceKind, BadSddl, SecurityDescriptor, specific
 from agent.redaction import redacted, redacted_words
 from agent.resources.kind import Value, field_in_words, veiled
 from agent.sources.kubelet import flags
@@ -23,6 +27,25 @@ _LABELS = {
     "new_files": "what the kubelet writes there",
     "makes": "what it writes when it is admitted",
 }
+_NAMES = {
+    sddl.SYSTEM: "SYSTEM",
+    sddl.ADMINISTRATORS: "administrators",
+    sddl.USERS: "users",
+    sddl.AUTHENTICATED_USERS: "whoever has logged on",
+    sddl.INTERACTIVE: "whoever sits at it",
+    sddl.EVERYONE: "everybody",
+    sddl.CREATOR_OWNER: "whoever makes something in it",
+    "LA": "the account Administrator",
+}
+_USUAL_OWNERS = (sddl.SYSTEM, sddl.ADMINISTRATORS)
+_DEEDS = {
+    "read": 0x0001,
+    "run": 0x0020,
+    "write": 0x0002 | 0x0004,
+    "delete": sddl.DELETE | sddl.FILE_DELETE_CHILD,
+    "say who may": sddl.WRITE_DAC | sddl.WRITE_OWNER,
+}
+"""By any of the bits. For a folder the same bits list, pass through, and add."""
 
 
 def lines(
@@ -108,3 +131,51 @@ def _without_secrets(words: Sequence[str]) -> list[str]:
             known.append(veiled(word) if is_secret else word)
             is_secret = False
     return list(redacted_words(known, veiled))
+
+
+def in_words(text: str) -> str:
+    """Of the object itself, without what it hands down. Not all that is different shows in it."""
+    try:
+        descriptor = SecurityDescriptor.parse(text)
+    except BadSddl:
+        return text
+    owner = descriptor.owner
+    told = [] if owner in _USUAL_OWNERS or owner is None else [f"owned by {_NAMES.get(owner, owner)}"]
+    return "; ".join([*told, *_clauses(descriptor)])
+
+
+def _clauses(descriptor: SecurityDescriptor) -> Iterator[str]:
+    if descriptor.aces is None:
+        yield "everybody: everything"
+        return
+    said = False
+    for kind, form in ((AceKind.ALLOW, "{}: {}"), (AceKind.DENY, "{}: never {}")):
+        whom: dict[str, list[str]] = {}
+        for sid, mask in _masks(descriptor, kind).items():
+            whom.setdefault(_deeds(mask), []).append(_NAMES.get(sid, sid))
+        for deeds, names in whom.items():
+            said = True
+            yield form.format(_listed(names), deeds)
+    if any(ace.kind is AceKind.OTHER for ace in descriptor.aces):
+        yield "and conditions"
+    elif not said:
+        yield "nobody: anything"
+
+
+def _masks(descriptor: SecurityDescriptor, kind: AceKind) -> Mapping[str, int]:
+    masks: dict[str, int] = {}
+    for ace in descriptor.aces or ():
+        if ace.kind is kind and not ace.flags & AceFlags.INHERIT_ONLY:
+            masks[ace.sid] = masks.get(ace.sid, 0) | specific(ace.mask)
+    return masks
+
+
+def _deeds(mask: int) -> str:
+    if mask & sddl.FILE_ALL == sddl.FILE_ALL:
+        return "everything"
+    return _listed([deed for deed, bits in _DEEDS.items() if mask & bits]) or "next to nothing"
+
+
+def _listed(words: list[str]) -> str:
+    *most, last = words or [""]
+    return f"{', '.join(most)} and {last}" if most else last

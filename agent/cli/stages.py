@@ -1,15 +1,19 @@
-"""What a command makes so before the node itself, or in its place: each part in a run of its own."""
+"""What a command makes so before the node itself, or in its place: each part in a run of its own.
+
+Contents that a document names by URL or path are fetched before a run begins, which may stop services.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agent.artifacts.means import is_url
+from agent.artifacts.means import Means, is_url
+from agent.artifacts.receiving import Progress
+from agent.artifacts.stock import Stock, contents_of
 from agent.cli.arguments import Request
 from agent.cli.asking import last_of
 from agent.cli.command_line import command_line
-from agent.cli.contents import Contents, Unfetched
 from agent.cli.engine_run import display, looking, recorded
 from agent.cli.failure import BadInput, Failure
 from agent.cli.means import Fetching
@@ -18,13 +22,14 @@ from agent.engine import run as engine
 from agent.engine.parts import Taken
 from agent.engine.planning import Plan
 from agent.engine.run import Done
+from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
 from agent.host.port import Host
 from agent.release import RELEASE
 from agent.resources.kind import CannotBeSo, NotWell
 from agent.sources.report import Origin
 from agent.sources.urls import shown
-from agent.spec import Artifact, Key, Specification
+from agent.spec import Artifact, Key, Lying, Specification
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +132,40 @@ def beside(stage: Stage, specification: Specification) -> Specification:
     """What there will be in the end, to be judged as a whole."""
     wants = {**stage.specification.by_key(), **specification.by_key()}
     return Specification.of(wants.values(), specification.notes, specification.title)
+
+
+class Unfetched(Exception):
+    """By the names of artifacts, or the paths of files, why they cannot be had."""
+
+    def __init__(self, failures: Mapping[str, str]) -> None:
+        super().__init__("; ".join(failures.values()))
+        self.failures = failures
+
+
+class Contents:
+    def __init__(self, host: Host, means: Means) -> None:
+        self._state = StateFolder.of(host)
+        self._stock = Stock(host, self._state.given, means)
+
+    def resolved(self, artifact: Artifact) -> Artifact | None:
+        return self._stock.resolved(artifact)
+
+    def content(self, sha256: str) -> Lying:
+        return self._stock.content(sha256)
+
+    def fetch_for(self, plan: Plan, artifacts: Sequence[Artifact], progress: Progress) -> None:
+        """What files need that do not hold it yet, and that of which nobody knows what is in it.
+
+        Raises Unfetched, HostError.
+        """
+        needed = contents_of(plan)
+        if not any(self._stock.lacks(artifact, needed) for artifact in artifacts):
+            return
+        self._state.ensure()
+        failures = self._stock.supply(artifacts, needed, progress)
+        if failures:
+            raise Unfetched(failures)
+
+    def clear(self) -> None:
+        """Nothing of it is needed any more."""
+        self._stock.clear()

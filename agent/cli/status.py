@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PureWindowsPath
 
-from agent.cli import plan_documents, shown_following, shown_plan
+from agent.cli import plan_documents, shown_plan
 from agent.cli.arguments import VERBOSE, Request
 from agent.cli.command_line import called, here
 from agent.cli.drift_advice import advice
@@ -13,8 +13,14 @@ from agent.cli.engine_run import looking
 from agent.cli.failure import DONE, FAILED
 from agent.cli.machine import open_to_look
 from agent.cli.outstanding import outstanding
-from agent.cli.resident_service import paused_until, resident_state
-from agent.cli.shown_following import Following
+from agent.cli.resident_service import (
+    Following,
+    following,
+    following_document,
+    following_line,
+    paused_until,
+    resident_state,
+)
 from agent.cli.streams import Colours, say
 from agent.engine import run as engine
 from agent.engine.run import Status
@@ -38,12 +44,12 @@ def show(request: Request) -> int:
     host = open_to_look(request)
     with looking(host):
         status = observed(request, host)
-        pause, following = pausing.read(host), shown_following.following(host)
+        pause, followed = pausing.read(host), following(host)
     resident = resident_state(host)
     logs = {path: lines for path in _logs(status) if (lines := _last_lines(host, path))}
     if request.wants_json:
-        followed = shown_following.document(following)
-        say(plan_documents.status_document(status, logs, resident, pause, followed))
+        document = following_document(followed)
+        say(plan_documents.status_document(status, logs, resident, pause, document))
     elif not (status.resources or status.interrupted or status.under_way):
         say("wmcb has put nothing on this machine")
     else:
@@ -58,7 +64,7 @@ def show(request: Request) -> int:
         )
         say(text)
     if not request.wants_json:
-        _say_of_the_service(request, resident, pause, following)
+        _say_of_the_service(request, resident, pause, followed)
         if logs:
             say(shown_plan.of_logs(logs))
     return DONE if status.is_well and outstanding(status.title) is None else FAILED
@@ -89,14 +95,14 @@ def repairing_commands(request: Request, host: Host, keys: Collection[Key]) -> M
 
 
 def _say_of_the_service(
-    request: Request, resident: ServiceState | None, pause: pausing.Pause | None, following: Following | None
+    request: Request, resident: ServiceState | None, pause: pausing.Pause | None, followed: Following | None
 ) -> None:
     if resident is not None:
         say(f"the resident service {_RESIDENT.get(resident, 'is starting, or stopping')}")
     if pause is not None:
         say(f"the resident service's repairs are paused {paused_until(request, pause.until)}")
-    if following is not None:
-        say(f"the resident service {shown_following.line(following)}")
+    if followed is not None:
+        say(f"the resident service {following_line(followed)}")
 
 
 def _logs(status: Status) -> Iterator[PureWindowsPath]:

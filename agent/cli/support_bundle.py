@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PureWindowsPath
 
-from agent.cli import plan_documents, shown_following
+from agent.cli import plan_documents
 from agent.cli.arguments import VERBOSE, Request
 from agent.cli.bundled import Bundled
 from agent.cli.failure import DONE, BadUsage, Failure
 from agent.cli.machine import is_sandbox, open_to_look
-from agent.cli.resident_service import resident_state
+from agent.cli.resident_service import following, following_document, resident_state
 from agent.cli.streams import document, say, tell
 from agent.engine import repairing
 from agent.engine import run as engine
@@ -49,9 +49,9 @@ def write(request: Request) -> int:
 
 
 def _status(host: Host) -> str:
-    following = shown_following.document(shown_following.following(host))
+    followed = following_document(following(host))
     resident, pause = resident_state(host), pausing.read(host)
-    return plan_documents.status_document(engine.status(host), {}, resident, pause, following)
+    return plan_documents.status_document(engine.status(host), {}, resident, pause, followed)
 
 
 def _repair(host: Host) -> str:

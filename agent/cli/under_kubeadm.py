@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from agent.cli import bootstrap, options, preflight, reset, upgrade
-from agent.cli import kubeadm_documents as documents
+from agent.cli import kubeadm_commands as documents
 from agent.cli.arguments import Option, Request
 from agent.cli.asking import Asking, tell_report
 from agent.cli.checking import checks_of_kubeadm

@@ -15,23 +15,20 @@ from agent.cli import options, values
 from agent.cli.arguments import Request
 from agent.cli.asking import Asking, usable
 from agent.cli.checking import ADMINISTRATOR_CHECK, ignored_checks, machine_findings, refuse_unfit
-from agent.cli.current_node import refuse_node_of_ignition
 from agent.cli.engine_run import Told, display, recorded
-from agent.cli.executables import kubelet_in_place
 from agent.cli.failure import DONE, GO_ON_AFTER_RESTART, BadInput, BadUsage, Failure, Interrupted
-from agent.cli.fetching import IgnitionFetch
-from agent.cli.given import given_file
+from agent.cli.given import given_file, refuse_another_kind
 from agent.cli.inputs import asking_for, confirmation
 from agent.cli.join_configuration import as_worker, check_options
-from agent.cli.kinds_of_document import refuse_another_kind
+from agent.cli.joined_node import refuse_node_of_ignition
 from agent.cli.kubeadm_commands import kubeadm_request
-from agent.cli.kubelet_program import kubelet_file
+from agent.cli.kubelet_program import kubelet_file, kubelet_in_place
 from agent.cli.machine import is_sandbox, open_machine
 from agent.cli.options import CONFIG
 from agent.cli.outstanding import THE_JOIN, THE_REST
 from agent.cli.plan_documents import user_data_document
 from agent.cli.streams import say, tell
-from agent.cli.wanted import fit_for
+from agent.cli.wanted import IgnitionFetch, fit_for
 from agent.engine import run as engine
 from agent.engine.run import Done
 from agent.host.port import Host

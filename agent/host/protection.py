@@ -107,8 +107,8 @@ def granted_to_others(descriptor: SecurityDescriptor, caller: str) -> int:
 
 
 def exchangeable(host: Host, path: PureWindowsPath) -> PureWindowsPath | None:
-    """What of a file, or of the folders that it lies in, others may change; None where it will be the same when
-    it is read again.
+    """What of a file, or of the folders that it lies in, others may change; None where it will be the same
+    when it is read again.
     """
     looked_for = [(path, _TO_CHANGE), (path.parent, FILE_EXCHANGE | DELETE | FILE_ADD)]
     looked_for += [(folder, FILE_EXCHANGE | DELETE) for folder in path.parent.parents]

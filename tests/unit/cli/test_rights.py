@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.cli.rights import in_words
+from agent.cli.shown_values import in_words
 from agent.host import protection
 from agent.host.sandbox.descriptors import ROOT
 
