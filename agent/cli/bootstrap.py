@@ -1,10 +1,12 @@
-"""`wmcb --ignition worker.ign --kubelet kubelet.exe`, and `wmcb plan`."""
+"""`wmcb --ignition worker.ign --kubelet kubelet.exe`, `wmcb plan` and `wmcb upgrade`."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import PureWindowsPath
 
 from agent import log_runner
-from agent.cli import node_config, options, stages, user_data
+from agent.cli import joined_node, node_config, options, stages, streams, user_data, vacating
 from agent.cli.arguments import OUTPUT, VERBOSE, Request
 from agent.cli.asking import Asking
 from agent.cli.checking import errors_beforehand, hindrances, refuse_unfit
@@ -17,7 +19,7 @@ from agent.cli.machine import open_as_administrator, open_machine, open_or_imagi
 from agent.cli.outlook import foreseen_of, show_plan, show_preview
 from agent.cli.restarting import check as check_restart
 from agent.cli.restarting import ended
-from agent.cli.run_log import Notices
+from agent.cli.run_log import Notices, RunLog
 from agent.cli.streams import say
 from agent.cli.user_data import not_foreseen
 from agent.cli.wanted import asked_for, fit_for
@@ -28,12 +30,15 @@ from agent.engine.target import NODE
 from agent.hashing import new_sha256
 from agent.host.port import Host
 from agent.release import RELEASE, build
+from agent.sources.kubeadm.places import KUBELET_CONF
+from agent.sources.kubelet.placement import ARGUMENTS_FILE
 
 MAKE_A_NODE = "make this machine a node"
 """What the log and Windows' events call it."""
 
 _SHOWN_ONLY = (OUTPUT.name, VERBOSE.name, options.IGNORE.name)
 """Options that make no difference to a node."""
+_KUBELET = "kubelet"
 
 
 def run(request: Request) -> int:
@@ -200,3 +205,50 @@ def _beside(request: Request, host: Host) -> str:
         return given_file(request, options.LOG_RUNNER, host).sha256
     beside = given_file(request, options.KUBELET, host).beside(log_runner.OF_KUBERNETES)
     return beside.sha256 if beside else ""
+
+
+def upgrade(request: Request) -> int:
+    """Another kubelet, and the configuration that the cluster has for it now.
+
+    A node is upgraded by joining it once more, as it is: by its own credentials, under its name, with the
+    arguments that stand in its kubeadm-flags.env. What user data has made there stays. One that is not well
+    afterwards is what it was before.
+    """
+    if request.has(options.KUBERNETES_VERSION):
+        text = (
+            f"upgrade has no option {options.KUBERNETES_VERSION.name}, since it fetches nothing: bring the "
+            f"kubelet.exe of that release, and name it by {options.KUBELET.name} FILE"
+        )
+        raise BadUsage(text, where=options.KUBERNETES_VERSION.name)
+    is_look = request.has(options.DRY_RUN)
+    host = open_or_imagine(request) if is_look else open_machine(request)
+    code = run(request.with_values({**_as_it_is(host), **request.values}))
+    if request.has(options.ROLLBACK):
+        _give_back(host)
+    return code
+
+
+def _give_back(host: Host) -> None:
+    """What was taken back may have been a first join, of which nothing is left."""
+    if host.files.observe(KUBELET_CONF) is None or host.files.observe(ARGUMENTS_FILE) is None:
+        return
+    log = RunLog(host)
+
+    def notice(line: str) -> None:
+        streams.notice(line)
+        log.write(line)
+
+    vacating.give_back(host, joined_node.name(host), notice)
+
+
+def _as_it_is(host: Host) -> Mapping[str, str]:
+    """Where its programs are, and which service has to run before it."""
+    installed = host.services.read(_KUBELET)
+    if installed is None:
+        return {}
+    folder = PureWindowsPath(installed.definition.command[0]).parent
+    needed = installed.definition.dependencies
+    return {
+        options.INSTALL_DIRECTORY.name: str(folder),
+        options.CONTAINER_RUNTIME.name: needed[0] if needed else "none",
+    }

@@ -43,7 +43,7 @@ COMMANDS = (
     Command(
         "upgrade",
         "another kubelet, and the cluster's present configuration",
-        run="agent.cli.upgrade:run",
+        run="agent.cli.bootstrap:upgrade",
         options=options.UPGRADE,
         unlisted=(options.KUBERNETES_VERSION,),
         examples=(r"wmcb upgrade --kubelet C:\downloads\kubelet.exe",),
@@ -198,7 +198,7 @@ COMMANDS = (
     Command(
         "daemon hand-over",
         "give way to another wmcb.exe; Windows calls this, once",
-        run="agent.cli.handing_over:run",
+        run="agent.cli.daemon:hand_over",
         examples=("sc.exe start wmcb-hand-over",),
     ),
     Command(

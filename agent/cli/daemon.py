@@ -9,19 +9,20 @@ from agent.cli import options
 from agent.cli.arguments import SANDBOX, SANDBOX_RUN, Request
 from agent.cli.command_line import called
 from agent.cli.engine_run import display, looking, recorded
-from agent.cli.failure import DONE, BadUsage, Failure
+from agent.cli.failure import DONE, FAILED, BadUsage, Failure
 from agent.cli.given import given_file
-from agent.cli.machine import open_as_administrator
+from agent.cli.machine import open_as_administrator, open_machine
 from agent.cli.means import means_of
 from agent.cli.resident_service import START_WITHIN_SECONDS, following, paused_until, resident_state
+from agent.cli.run_log import RunLog
 from agent.cli.running_program import running_program
 from agent.cli.service_process import given_config_map, metrics_port
 from agent.cli.streams import many, notice, say, tell
 from agent.engine.inventory import Inventory
 from agent.engine.run import make_so
 from agent.engine.state_folder import StateFolder
-from agent.host.errors import HostError, NotFound
-from agent.host.port import Host, ServiceState
+from agent.host.errors import HostError, NotAService, NotFound
+from agent.host.port import ENDING, Host, ServiceControls, ServiceState
 from agent.release import RELEASE
 from agent.resources.kind import CannotBeSo
 from agent.sources.kubeadm import durations
@@ -31,13 +32,16 @@ from service import installation, pausing, standing, succession
 from service.elsewhere import ARTIFACTS, MIRROR, has_secret, in_arguments, keep_private, private_mirrors
 from service.followed import PART, Followed
 from service.followed import in_arguments as followed_in_arguments
+from service.handing_over import Asked, HandingOver
 from service.metrics_port import arguments as metrics_arguments
 from service.program import SERVICE
 from service.program_folder import KUBEADM, PROGRAM, home
 from service.standing import State
+from service.telling import Telling
 from service.versions import remove_others, switch_path
 
 STOP_WITHIN_SECONDS = 60.0
+_HAND_OVER_STOPS_WITHIN_SECONDS = 5.0
 
 
 def pause(request: Request) -> int:
@@ -217,3 +221,25 @@ def _withdraw(host: Host) -> None:
         reporting.withdraw(host, Inventory.load(StateFolder.of(host)))
     except (Failed, HostError, Unknown) as fault:
         tell(f"wmcb: warning: its Node keeps the annotations that tell of it: {fault}")
+
+
+def hand_over(request: Request) -> int:
+    """What the service of one use runs that puts another wmcb.exe in the place of the one that runs."""
+    host = open_machine(request)
+    telling = Telling(host, RunLog(host).write)
+
+    def program(controls: ServiceControls) -> int:
+        controls.running()
+        try:
+            HandingOver(host, telling, lambda seconds: controls.next(seconds) in ENDING).run()
+        except Asked:
+            controls.stopping(_HAND_OVER_STOPS_WITHIN_SECONDS)
+        except HostError as fault:
+            telling.note(f"another wmcb.exe could not take its place yet: {fault}")
+            return FAILED  # Windows starts it again, by its recovery actions
+        return DONE
+
+    try:
+        return host.services.serve(succession.SERVICE, program)
+    except NotAService as fault:
+        raise BadUsage("Windows runs this, when a ConfigMap wants another wmcb.exe (self)") from fault

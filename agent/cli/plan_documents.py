@@ -56,11 +56,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
 from agent.cli.losses import Losses, Outlook
-from agent.cli.outstanding import outstanding
-from agent.cli.shown_plan import Logs
 from agent.cli.shown_values import both_shown, shown
 from agent.cli.streams import document
 from agent.engine.planning import Change, Difference, Plan
@@ -70,6 +69,7 @@ from agent.engine.target import Target
 from agent.host.port import ServiceState
 from agent.redaction import redacted_name
 from agent.resources.kind import Value
+from agent.sources.node_titles import outstanding
 from agent.spec import Key, Note
 from service.pausing import Pause
 
@@ -121,7 +121,7 @@ def user_data_document(
 
 def status_document(
     status: Status,
-    logs: Logs,
+    logs: Mapping[PureWindowsPath, Sequence[str]],
     resident: ServiceState | None,
     pause: Pause | None,
     following: Mapping[str, Value] | None,

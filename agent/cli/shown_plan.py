@@ -1,27 +1,21 @@
-"""A plan, a result and a status, for people."""
+"""A plan and a result, for people."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import PureWindowsPath
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from agent.cli import shown_values
-from agent.cli.drift_advice import advice, different_type
-from agent.cli.engine_run import ELEVATE
 from agent.cli.losses import Outlook
-from agent.cli.streams import Colours, many
+from agent.cli.streams import Colours
 from agent.engine.planning import Action, Change, Plan
-from agent.engine.run import Done, Standing, Status
-from agent.host.port import ServiceState
+from agent.engine.run import Done
 from agent.redaction import redacted
 from agent.spec import Effect, Note
 
 if TYPE_CHECKING:
     from agent.preflight import Finding
-
-Logs = Mapping[PureWindowsPath, Sequence[str]]
 
 _SHOWN_AS = {
     Action.CREATE: ("+", "green", "created"),
@@ -72,59 +66,6 @@ def of_result(done: Done) -> Iterator[str]:
     yield from done.left
 
 
-def of_logs(logs: Logs) -> str:
-    lines: list[str] = []
-    for path, last in logs.items():
-        lines += [f"Last lines of {path}:", *(f"    {_short(line)}" for line in last)]
-    return "\n".join(lines)
-
-
-def of_status(
-    status: Status,
-    colours: Colours,
-    *,
-    details: bool,
-    called: str = "wmcb",
-    resident: ServiceState | None = None,
-    is_paused: bool = False,
-) -> str:
-    """`called` is what a command about this machine begins with; `resident` the state of its service."""
-    otherwise = [
-        each
-        for each in status.resources
-        if each.found is None or each.differences or each.unseen or each.record.is_leaving
-    ]
-    lines = [line for each in otherwise for line in _standing(each, colours, details=details)]
-    lines += status.awaiting
-    lines += advice(status, otherwise, called, resident=resident, is_paused=is_paused)
-    if denied := sum(each.is_denied for each in otherwise):
-        lines.append(f"{many(denied, 'thing')} could not be looked at: {ELEVATE}")
-    if number := len(status.resources):  # none is made until a first run has ended
-        title = f", from {status.title}" if status.title else ""
-        unseen = sum(bool(each.unseen) and not each.differences for each in otherwise)
-        not_known = f", {unseen} not known" if unseen else ""
-        lines.append(f"{number - len(otherwise)} of {number} as wanted{not_known}{title}")
-    return "\n".join(lines)
-
-
-def _standing(standing: Standing, colours: Colours, *, details: bool) -> Iterator[str]:
-    target = standing.record.target
-    if standing.unseen:
-        yield colours.paint("yellow", f"? {target.key}: {standing.unseen}")
-        if not standing.differences:
-            return
-    if standing.record.is_leaving:
-        yield colours.paint("yellow", f"< {target.key} is left of a reset")
-        return
-    if standing.found is None:
-        yield colours.paint("red", f"- {target.key} is gone")
-        return
-    yield colours.paint("yellow", f"~ {target.key}")
-    differences = different_type(standing) or standing.differences
-    for line in shown_values.lines(target, differences, is_there=True, details=details):
-        yield f"    {line}"
-
-
 def _interrupted(steps: int | None) -> Sequence[str]:
     if steps is None:
         return ()
@@ -167,7 +108,7 @@ def _note_lines(notes: Sequence[Note]) -> Iterator[str]:
         change = (
             f" ({note.before or 'nothing'} -> {note.after or 'nothing'})" if note.before or note.after else ""
         )
-        yield _short(f"{note.effect.value:<8} {note.subject}{change}: {note.reason}")
+        yield short(f"{note.effect.value:<8} {note.subject}{change}: {note.reason}")
 
 
 def _legend(changes: Iterable[Change], colours: Colours) -> list[str]:
@@ -176,6 +117,6 @@ def _legend(changes: Iterable[Change], colours: Colours) -> list[str]:
     return [f"{colours.paint(colour, sign)} {action.value}" for action, sign, colour, _ in shown]
 
 
-def _short(line: str) -> str:
+def short(line: str) -> str:
     line = redacted(line)
     return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 3] + "..."

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from agent.cli import bootstrap, options, preflight, reset, upgrade
+from agent.cli import bootstrap, options, preflight, reset
 from agent.cli import kubeadm_commands as documents
 from agent.cli.arguments import Option, Request
 from agent.cli.asking import Asking, tell_report
@@ -70,7 +70,7 @@ def upgrade_node(request: Request) -> int:
         values[options.IGNORE.name] = ",".join(sorted(checks))
     if documents.is_dry_run(request, by_file=configuration.dry_run):
         values[options.DRY_RUN.name] = ""
-    return upgrade.run(request.with_values(values))
+    return bootstrap.upgrade(request.with_values(values))
 
 
 def version(request: Request) -> int:

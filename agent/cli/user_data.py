@@ -25,7 +25,6 @@ from agent.cli.kubeadm_commands import kubeadm_request
 from agent.cli.kubelet_program import kubelet_file, kubelet_in_place
 from agent.cli.machine import is_sandbox, open_machine
 from agent.cli.options import CONFIG
-from agent.cli.outstanding import THE_JOIN, THE_REST
 from agent.cli.plan_documents import user_data_document
 from agent.cli.streams import say, tell
 from agent.cli.wanted import IgnitionFetch, fit_for
@@ -38,7 +37,7 @@ from agent.resources import kind_named
 from agent.resources.command import failure_of, is_of_this_boot
 from agent.sources import cloudconfig, ignition
 from agent.sources.cloudconfig import Command, Join, Step, UserData, WrittenFile, instance_data
-from agent.sources.node_titles import USER_DATA
+from agent.sources.node_titles import THE_JOIN, THE_REST, USER_DATA
 from agent.spec import Command as CommandWant
 from agent.spec import File, HostName, Key, Note, Specification
 

@@ -41,7 +41,7 @@ WRITERS: dict[str, dict[str, str]] = {
     },
     "a file of the machine": {
         "agent/cli/run_log.py": REDACTS,
-        "agent/cli/support_bundle.py": "what agent.cli.bundled and agent.cli.scrubbing have redacted",
+        "agent/cli/support_bundle.py": "what it and agent.cli.scrubbing have redacted",
         "agent/cli/running_program.py": "a script that stands for the program in a sandbox",
         "service/standing.py": REDACTS,
         "service/elsewhere.py": f"{PRIVATE}, sealed",
@@ -65,7 +65,7 @@ WRITERS: dict[str, dict[str, str]] = {
         "agent/artifacts/stock.py": PRIVATE,
     },
     "a file of this system": {
-        "agent/cli/support_bundle.py": "what agent.cli.bundled and agent.cli.scrubbing have redacted",
+        "agent/cli/support_bundle.py": "what it and agent.cli.scrubbing have redacted",
         "agent/cli/streams.py": "puts the system's own waste bin in a closed stream's place",
         "agent/host/sandbox/bell.py": NO_TEXT,
         "agent/host/sandbox/descriptors.py": HOST,
