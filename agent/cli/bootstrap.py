@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import PureWindowsPath
 
 from agent import log_runner
-from agent.cli import joined_node, node_config, options, stages, streams, user_data, vacating
+from agent.cli import joined_node, options, stages, streams, user_data, vacating
 from agent.cli.arguments import OUTPUT, VERBOSE, Request
 from agent.cli.asking import Asking
 from agent.cli.checking import errors_beforehand, hindrances, refuse_unfit
@@ -74,7 +74,7 @@ def _configured(request: Request, host: Host) -> int:
     require_document(request, asking)
     if request.has(options.IGNITION) and first_look(request, host)[1] is not None:
         _refuse_with_user_data(request)
-    configuration = node_config.stage(request, host, asking)
+    configuration = stages.stage(request, host, asking)
     unfit = errors_beforehand(request, host, asking, configuration.specification)
     refuse_unfit(unfit, asking)
     if engine.interrupted_part(host) == NODE:
@@ -149,7 +149,7 @@ def _look(request: Request, host: Host, asking: Asking) -> int:
         found = hindrances(request, host, asking, specification)
         show_preview(request, host, specification, found, beside=asking.beside)
         return DONE
-    configuration = node_config.stage(request, host, asking)
+    configuration = stages.stage(request, host, asking)
     before = stages.foreseen(host, configuration)
     if not is_said(request, asking):
         show_plan(request, host, before)

@@ -347,10 +347,9 @@ def _release(host: Host, program: str) -> str:
     """As it says itself; empty where it cannot be asked."""
     can_run = sys.platform == "win32"
     with suppress(HostError):
-        if not can_run:
-            return ""
-        answer = host.processes.run((program, "--version"), seconds=_SECONDS_FOR_VERSION)
-        return answer.output.decode(errors="replace").strip().partition("\n")[0][:100]
+        if can_run:
+            answer = host.processes.run((program, "--version"), seconds=_SECONDS_FOR_VERSION)
+            return answer.output.decode(errors="replace").strip().partition("\n")[0][:100]
     return ""
 
 

@@ -251,13 +251,10 @@ def _in_folder(
     try:
         if is_sandbox(request) and _is_of_the_machine(PureWindowsPath(name), host):
             return dict(_on_the_machine(host, PureWindowsPath(name), limit))
-        is_machine = sys.platform == "win32" and not is_sandbox(request)
-        root = Path(name).absolute()
-        return dict(
-            _on_the_machine(host, PureWindowsPath(root), limit)
-            if is_machine
-            else _on_this_system(root, limit)
-        )
+        root, is_machine = Path(name).absolute(), sys.platform == "win32" and not is_sandbox(request)
+        if is_machine:
+            return dict(_on_the_machine(host, PureWindowsPath(root), limit))
+        return dict(_on_this_system(root, limit))
     except (FileNotFoundError, NotFound) as fault:
         raise BadInput.of(where, name, "there is no such folder") from fault
     except (NotADirectoryError, WrongKind) as fault:

@@ -78,10 +78,7 @@ def named(request: Request, option: Option, place: str, given: str) -> tuple[str
 
 
 def _file_option(request: Request) -> Option | None:
-    for option in (options.KUBEADM_CONFIG, options.CONFIG):
-        if request.has(option):
-            return option
-    return None
+    return next((each for each in (options.KUBEADM_CONFIG, options.CONFIG) if request.has(each)), None)
 
 
 def _join_options(request: Request) -> JoinOptions:

@@ -183,11 +183,8 @@ def _without_unlisted(request: Request) -> Request:
     return request.with_values({name: value for name, value in request.values.items() if name not in names})
 
 
-def _say_nothing(line: str) -> None:
-    """The file is read again where its warnings are told."""
-
-
-QUIETLY = Asking(notice=_say_nothing)
+QUIETLY = Asking(notice=lambda _: None)
+"""The file is read again where its warnings are told."""
 
 
 def reset_configuration(request: Request, host: Host, asking: Asking = QUIETLY) -> ResetConfiguration:

@@ -9,7 +9,7 @@ from agent.cli import joined_node, options
 from agent.cli.arguments import Request
 from agent.cli.asking import Notice
 from agent.cli.command_line import option_here
-from agent.cli.failure import BadInput, BadUsage, Failure, Refused
+from agent.cli.failure import BadInput, Failure, Refused
 from agent.cli.given import GivenFile, given_file
 from agent.cli.join_cluster import as_node, own_kubeconfig, pins_of
 from agent.cli.streams import many
@@ -287,9 +287,7 @@ def end_pods(host: Host) -> int:
 def check_options(request: Request) -> None:
     """Raises BadUsage."""
     if request.has(options.DELETE_AS) and not request.has(options.DELETE_NODE):
-        raise BadUsage(
-            f"{options.DELETE_AS.name} goes with {options.DELETE_NODE.name}", where=options.DELETE_AS.name
-        )
+        raise options.DELETE_AS.misused(f" goes with {options.DELETE_NODE.name}")
 
 
 def _networks(host: Host) -> Sequence[str]:

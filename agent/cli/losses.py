@@ -34,11 +34,11 @@ class Data:
     """What a node's programs have put into one of its folders."""
 
     folder: PureWindowsPath
-    names: Sequence[str]
-    """Of what lies directly in it."""
     files: int
     is_all: bool
     """Whether that many was the end of it."""
+    names: Sequence[str]
+    """Of what lies directly in it."""
 
     def __str__(self) -> str:
         number = many(self.files, "file") if self.is_all else f"over {self.files} files"
@@ -162,7 +162,7 @@ def _data(host: Host, folder: PureWindowsPath, known: Collection[Key]) -> Iterat
     except HostError:
         is_all = False  # somebody removes it just now, or it cannot be looked into
     if names:
-        yield Data(folder, names, files, is_all)
+        yield Data(folder, files, is_all, names)
 
 
 def _is_known(path: PureWindowsPath, known: Collection[Key]) -> bool:

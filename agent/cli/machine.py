@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def is_sandbox(request: Request) -> bool:
     if request.has(SANDBOX_RUN) and not request.has(SANDBOX):
-        raise BadUsage(f"{SANDBOX_RUN.name} goes with {SANDBOX.name} DIR", where=SANDBOX_RUN.name)
+        raise SANDBOX_RUN.misused(f" goes with {SANDBOX.name} DIR")
     return request.has(SANDBOX)
 
 
@@ -108,10 +108,6 @@ def _called(request: Request) -> str:
     return (request.command.name if request.command else "") or "to make a node"
 
 
-def _bare_machine() -> Host:
-    return _opened_sandbox(_passing_folder())
-
-
 def _passing_folder() -> Path:
     """Which is gone when this process ends."""
     import tempfile  # noqa: PLC0415 - tempfile, 1.4 MB of the resident service
@@ -158,7 +154,7 @@ def _sandbox_to_look(request: Request) -> Host:
         fault = "it is no sandbox yet, and other things are in it; name a folder of the sandbox's own"
         raise BadUsage.of(SANDBOX.name, str(directory), fault)
     tell(f"wmcb: there is no sandbox in {directory} yet; a machine fresh from its installation stands for it")
-    return _as_called(request, _bare_machine())
+    return _as_called(request, _opened_sandbox(_passing_folder()))
 
 
 def _as_called(request: Request, host: Host) -> Host:
@@ -177,8 +173,7 @@ def _sandbox_folder(request: Request) -> Path:
 
     given = request.value(SANDBOX, "")
     if not given.strip():
-        text = f"{SANDBOX.name} {SANDBOX.placeholder} needs the name of a folder; this one is empty"
-        raise BadUsage(text, where=SANDBOX.name)
+        raise SANDBOX.misused(f" {SANDBOX.placeholder} needs the name of a folder; this one is empty")
     directory = Path(given)
     if directory.resolve() == Path(directory.resolve().anchor):
         raise BadUsage.of(SANDBOX.name, given, "that is a whole disk; name a folder of the sandbox's own")

@@ -55,7 +55,7 @@ What a run shows of these on standard output is all of it: warnings and progress
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
@@ -84,24 +84,19 @@ def plan_document(plan: Plan, outlook: Outlook) -> str:
         checks=check_documents(outlook.checks),
         remarks=list(outlook.remarks),
         stays=[_key_document(key) for key in outlook.losses.staying],
-        data=[
-            {
-                "folder": str(each.folder),
-                "files": each.files,
-                "is_all": each.is_all,
-                "names": list(each.names),
-            }
-            for each in outlook.losses.data
-        ],
+        data=[{**asdict(each), "folder": str(each.folder)} for each in outlook.losses.data],
     )
 
 
-def result_document(done: Done, remarks: Sequence[str] = ()) -> str:
-    return document(**_of_plan(done.plan), left=list(done.left), remarks=list(remarks), **_of_restart(done))
-
-
-def _of_restart(done: Done) -> Mapping[str, Value]:
-    return {"awaiting": list(done.awaiting.values()), "put_off": [_key_document(key) for key in done.put_off]}
+def result_document(done: Done, remarks: Sequence[str] = (), **more: int) -> str:
+    return document(
+        **_of_plan(done.plan),
+        left=list(done.left),
+        remarks=list(remarks),
+        awaiting=list(done.awaiting.values()),
+        put_off=[_key_document(key) for key in done.put_off],
+        **more,
+    )
 
 
 def user_data_document(
@@ -110,13 +105,7 @@ def user_data_document(
     """`notes` are those of the user data itself."""
     done = together(made)
     plan = replace(done.plan, notes=(*notes, *done.plan.notes))
-    return document(
-        **_of_plan(plan),
-        left=list(done.left),
-        remarks=list(remarks),
-        **_of_restart(done),
-        exit_code=exit_code,
-    )
+    return result_document(replace(done, plan=plan), remarks, exit_code=exit_code)
 
 
 def status_document(
@@ -179,16 +168,7 @@ def _of_plan(plan: Plan, losses: Losses | None = None) -> Mapping[str, Value]:
             if change.target.key not in staying
         ],
         "unchanged": [_key_document(match.target.key) for match in plan.unchanged],
-        "notes": [
-            {
-                "effect": note.effect.value,
-                "subject": note.subject,
-                "reason": note.reason,
-                "before": note.before,
-                "after": note.after,
-            }
-            for note in plan.notes
-        ],
+        "notes": [{**asdict(note), "effect": note.effect.value} for note in plan.notes],
     }
 
 

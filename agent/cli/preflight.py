@@ -5,15 +5,17 @@ For programs: {"format": 1, "passed": true, "checks": [{"id", "verdict", "text"}
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from agent.cli import checking, images, options
+from agent.cli import checking, options
 from agent.cli import kubelet_program as programs
 from agent.cli.arguments import OUTPUT, Request
 from agent.cli.asking import Asking, Wishes
+from agent.cli.command_line import called
 from agent.cli.failure import DONE, REFUSED, BadUsage, Failure
 from agent.cli.inputs import asking_for, given_document
+from agent.cli.joined_node import title_of
 from agent.cli.kubelet_program import HEAD, KubeletProgram, fault_of_program, kubelet_program
 from agent.cli.machine import open_to_look
 from agent.cli.plan_documents import check_documents
@@ -48,8 +50,18 @@ def _show_image(request: Request, host: Host) -> int:
     for option in options.FORESEEABLE:
         if option is not OUTPUT and request.has(option):
             raise option.misused(": an image is looked at as it is; ask for a node without --image")
-    found = images.findings(request, host, checking.ignored_checks(request, image.IDS))
+    found = _findings_of_image(request, host, checking.ignored_checks(request, image.IDS))
     return _told(request, found, "to be an image")
+
+
+def _findings_of_image(request: Request, host: Host, ignored: Collection[str]) -> Sequence[Finding]:
+    """Whether this machine can be copied as it is; errors that are to be ignored are warnings."""
+    title = title_of(host)
+    reset = f"{called(request)} reset"
+    text = f"it is a node ({title}); {reset} takes it out of that" if title else "it is no node"
+    is_one = Finding(image.NODE, Verdict.ERROR if title else Verdict.GOOD, text)
+    found = [is_one, *image.findings(host)]
+    return [each.forgiven() if each.check in ignored else each for each in found]
 
 
 def _told(request: Request, found: Sequence[Finding], purpose: str) -> int:

@@ -1,30 +1,38 @@
 """`wmcb prepare`: what a bare server, or an image, needs before it can become a node."""
 
+import json
 from collections.abc import Sequence
 from pathlib import PureWindowsPath
 
 from agent import log_runner
-from agent.cli import images, node_config, options, stages, values
+from agent.cli import options, stages, values
 from agent.cli.arguments import Request
-from agent.cli.asking import Asking
+from agent.cli.asking import Asking, last_of
 from agent.cli.checking import ignored_checks, machine_findings, refuse_unfit
-from agent.cli.failure import DONE, BadUsage
+from agent.cli.command_line import called
+from agent.cli.failure import DONE, BadInput, BadUsage, Refused
+from agent.cli.joined_node import title_of
 from agent.cli.machine import is_imagined, open_machine, open_or_imagine
 from agent.cli.outlook import show_plan
 from agent.cli.restarting import check as check_restart
 from agent.cli.restarting import ended
+from agent.cli.run_log import RunLog
 from agent.cli.running_program import check_program, own_folder, running_program
 from agent.cli.stages import Stage
 from agent.cli.streams import notice
 from agent.engine import run as engine
 from agent.engine.parts import PREPARED
 from agent.engine.planning import together
+from agent.engine.target import Target
 from agent.host.port import Host
+from agent.preflight import image
+from agent.resources.sealing import is_secret
 from agent.sources.kubelet.node import NEWEST, OLDEST, Kubelet
 from agent.sources.kubelet.prerequisites import prerequisites, release
 from agent.sources.node_configuration.model import Item, NodeConfiguration
 from agent.sources.report import Origin
-from agent.spec import Inline
+from agent.spec import Inline, Want
+from agent.spec.host_name import HostName
 from service import installation
 from service.program_folder import KUBEADM, PROGRAM
 from service.versions import remove_others, switch_path
@@ -49,7 +57,7 @@ def run(request: Request) -> int:
     folder = own_folder(request, host)
     wanted = _wanted(request, host, asking, folder)
     if request.has(options.FOR_IMAGE):
-        images.refuse_identity(request, host, wanted)
+        _refuse_identity(request, host, wanted)
     if not is_imagined(request):
         refuse_unfit(machine_findings(request, host, asking, None, checks=_CHECKS), asking)
     if is_look:
@@ -71,8 +79,35 @@ def run(request: Request) -> int:
     texts = (_PREPARED, _NOTHING) if is_asked else (_TAKEN_AWAY, _UNASKED)
     code = ended(request, host, engine.together(done), *texts)
     if request.has(options.FOR_IMAGE):
-        images.forget_this_machine(host)
+        RunLog(host).remove()  # each copy goes on from what was made, and not with what was said meanwhile
     return code
+
+
+def _refuse_identity(request: Request, host: Host, stages: Sequence[Stage]) -> None:
+    """Raises Refused where this is a node, or was one, and BadInput for a document that makes it this one."""
+    if title := title_of(host):
+        text = f"this machine is a node already ({title}); {called(request)} reset takes it out of that first"
+        raise Refused(text)
+    found = [
+        Refused(f"{name} is of a node that this machine was; remove it, or an image has it", where=name)
+        for name in image.of_a_node(host)
+    ]
+    if found:
+        raise last_of(found)
+    for stage in stages:
+        for want in stage.specification.wants:
+            if isinstance(want, HostName):
+                raise _at_its_place(stage, want, "an image has no name: each of its copies gets one")
+            if is_secret(json.dumps(Target.of(want).document())):
+                text = (
+                    "its password is sealed by a key of this machine: an image has none, give it to each copy"
+                )
+                raise _at_its_place(stage, want, text)
+
+
+def _at_its_place(stage: Stage, want: Want, text: str) -> BadInput:
+    entry = stage.origins[want.key].error(text)
+    return BadInput(str(entry).removeprefix("error: "), where=entry.where)
 
 
 def _require_wish(request: Request) -> None:
@@ -89,7 +124,7 @@ def _wanted(request: Request, host: Host, asking: Asking, folder: PureWindowsPat
         found.append(_of_every_node(request, host, asking, folder))
     if request.has(options.NODE_CONFIG):
         first = found[0].specification if found else None
-        found.append(node_config.stage(request, host, asking, first))
+        found.append(stages.stage(request, host, asking, first))
     interrupted = engine.interrupted_part(host)
     return sorted(found, key=lambda stage: stage.part != interrupted)
 
@@ -102,7 +137,7 @@ def _of_every_node(request: Request, host: Host, asking: Asking, folder: PureWin
     wants = prerequisites(version, directory, folder, Inline(runner) if runner else None)
     origin = Origin(f"{option.name} {version}", ())
     document = NodeConfiguration(origin, "", items=tuple(Item(want, origin) for want in wants))
-    return node_config.compiled(request, host, asking, PREPARED, f"Kubernetes {version}", [document])
+    return stages.compiled(request, host, asking, PREPARED, f"Kubernetes {version}", [document])
 
 
 def _version(request: Request, asking: Asking) -> str:

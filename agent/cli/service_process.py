@@ -59,8 +59,7 @@ def given_config_map(request: Request, key: Callable[[str], str]) -> Followed | 
     """Return the ConfigMap to follow; `key` returns its public key by what the option says."""
     if not request.has(options.CONFIG_MAP):
         if request.has(options.PUBLIC_KEY):
-            text = f"{options.PUBLIC_KEY.name} goes with {options.CONFIG_MAP.name}"
-            raise BadUsage(text, where=options.PUBLIC_KEY.name)
+            raise options.PUBLIC_KEY.misused(f" goes with {options.CONFIG_MAP.name}")
         return None
     place = request.value(options.CONFIG_MAP, "")
     try:

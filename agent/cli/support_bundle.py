@@ -231,17 +231,13 @@ class Bundled:
 
     def _document(self, path: PureWindowsPath) -> Parts:
         content = self._content(path)
-        if content is None:
-            return
-        try:
-            yield f"state/{path.name}", json.loads(content)
-        except ValueError:
-            yield f"state/{path.name}", _left_out(content)
+        if content is not None:
+            yield f"state/{path.name}", _parsed(content)
 
     def _journal(self, path: PureWindowsPath) -> Parts:
         content = self._content(path)
         if content is not None:
-            yield "state/journal.json", [_line(line) for line in content.splitlines()]
+            yield "state/journal.json", [_parsed(line) for line in content.splitlines()]
 
     def _content(self, path: PureWindowsPath) -> bytes | None:
         return self._had(path, lambda: self._host.files.read(path, _LARGEST_DOCUMENT))
@@ -358,14 +354,11 @@ def _asked(ask: Callable[[], Json]) -> Json:
         return f"not known: {fault}"
 
 
-def _line(line: bytes) -> Json:
+def _parsed(content: bytes) -> Json:
+    """A document, or what is known of a damaged one: what of it is secret nobody can tell."""
     try:
-        found: Json = json.loads(line)
+        found: Json = json.loads(content)
     except ValueError:
-        return _left_out(line)
+        digest = new_sha256(content).hexdigest()
+        return {"damaged": "this is no JSON", "bytes": len(content), "sha256": digest}
     return found
-
-
-def _left_out(content: bytes) -> Json:
-    """What of it is secret nobody can tell."""
-    return {"damaged": "this is no JSON", "bytes": len(content), "sha256": new_sha256(content).hexdigest()}

@@ -27,7 +27,6 @@ from agent.cli.kubelet_program import (
 from agent.cli.machine import is_sandbox
 from agent.cli.run_log import SOURCE
 from agent.fetch import address, metadata
-from agent.fetch.connection import Headers
 from agent.fetch.failure import Failed
 from agent.fetch.fetching import Fetcher, Limits
 from agent.fetch.fetching import Request as FetchRequest
@@ -146,17 +145,13 @@ def platform_identity(request: Request, host: Host) -> platforms.Identity:
     platform = request.value(options.PLATFORM, "")
     machine = platforms.Machine(host.facts.host_name(), _domain(host))
     try:
-        return platforms.identity(platform, machine, _ask)
+        return platforms.identity(platform, machine, metadata.get)
     except platforms.UnknownPlatform as fault:
         raise options.PLATFORM.misused(f": {fault}") from fault
     except (Failed, platforms.BadAnswer) as fault:
         advice = f"or leave it out and name the node with {options.NODE_NAME.name}"
         text = f"{options.PLATFORM.name} {platform}: {fault}; {advice}"
         raise Failure(text, where=options.PLATFORM.name) from fault
-
-
-def _ask(url: str, headers: Headers, method: str) -> bytes:
-    return metadata.get(url, headers, method)
 
 
 def _domain(host: Host) -> str:
