@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import PureWindowsPath
 
 from agent import log_runner
-from agent.cli import joined_node, options, stages, streams, user_data, vacating
+from agent.cli import join_cluster, joined_node, options, stages, streams, user_data
 from agent.cli.arguments import OUTPUT, VERBOSE, Request
 from agent.cli.asking import Asking
 from agent.cli.checking import errors_beforehand, hindrances, refuse_unfit
@@ -17,8 +17,7 @@ from agent.cli.given import given_file
 from agent.cli.inputs import asking_for, confirmation, first_look, given_document, is_said, require_document
 from agent.cli.machine import open_as_administrator, open_machine, open_or_imagine
 from agent.cli.outlook import foreseen_of, show_plan, show_preview
-from agent.cli.restarting import check as check_restart
-from agent.cli.restarting import ended
+from agent.cli.restarting import check_restart, ended
 from agent.cli.run_log import Notices, RunLog
 from agent.cli.streams import say
 from agent.cli.user_data import not_foreseen
@@ -60,10 +59,15 @@ def run(request: Request) -> int:
         if by_user_data is not None:
             return user_data.run(by_user_data)
         recipe = recipe_of(request, host, document)
-        if not _is_to_tell_more(request) and (done := engine.as_made(host, recipe)) is not None:
+        # Than whether all is as it is to be: what of a document is left out, and warnings told before.
+        is_to_tell_more = request.wants_json or request.has(VERBOSE)
+        if not is_to_tell_more and (done := engine.as_made(host, recipe)) is not None:
             with recorded(host, MAKE_A_NODE, display(request)):
                 return ended(request, host, done)
-    return _make_so(request, host, recipe)
+    asking = asking_for(request, host)
+    if asking.join is not None and asking.join.dry_run:
+        return _look(request, host, asking)
+    return ended(request, host, _made(request, host, asking, recipe))
 
 
 def _configured(request: Request, host: Host) -> int:
@@ -92,18 +96,6 @@ def _refuse_with_user_data(request: Request) -> None:
     if request.has(options.NODE_CONFIG):
         before = f"give it to {called(request)} prepare before that"
         raise options.NODE_CONFIG.misused(f" does not go with user data: {before}")
-
-
-def _is_to_tell_more(request: Request) -> bool:
-    """Than whether all is as it is to be: what of a document is left out, and warnings told before."""
-    return request.wants_json or request.has(VERBOSE)
-
-
-def _make_so(request: Request, host: Host, recipe: str) -> int:
-    asking = asking_for(request, host)
-    if asking.join is not None and asking.join.dry_run:
-        return _look(request, host, asking)
-    return ended(request, host, _made(request, host, asking, recipe))
 
 
 def _made(request: Request, host: Host, asking: Asking, recipe: str = "") -> Done:
@@ -238,7 +230,7 @@ def _give_back(host: Host) -> None:
         streams.notice(line)
         log.write(line)
 
-    vacating.give_back(host, joined_node.name(host), notice)
+    join_cluster.give_back(host, joined_node.name(host), notice)
 
 
 def _as_it_is(host: Host) -> Mapping[str, str]:

@@ -14,7 +14,7 @@ from pathlib import PureWindowsPath
 from agent.cli.arguments import VERBOSE, Request
 from agent.cli.failure import Failure, Interrupted, Unexpected
 from agent.cli.run_log import EventId, RunLog
-from agent.cli.streams import COUNTED, counted, overwrite, tell
+from agent.cli.streams import COUNTED, counted, tell
 from agent.engine.journal import Deed, Step
 from agent.engine.machine_lock import Busy
 from agent.engine.planning import Change, Plan
@@ -141,7 +141,7 @@ class OneLine(Display):
         most = _columns() - 1
         line = redacted(line)  # before it is cut: half a secret looks like none
         line = line if len(line) <= most else f"{line[: most - 3]}..."
-        overwrite(f"\r{line:<{self._width}}" + "\r" * (not line))
+        tell(f"\r{line:<{self._width}}" + "\r" * (not line), end="")
         self._width = len(line)
 
 

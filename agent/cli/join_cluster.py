@@ -1,35 +1,46 @@
-"""What a join asks of the cluster: whom to trust, how its kubelets are set up, what became of the node."""
+"""What a join asks of the cluster: whom to trust, how its kubelets are set up, what became of the node.
+
+An upgrade has a node cordoned or drained while its kubelet is changed, as far as its own credentials may do
+that. The Node itself says that it was us: whichever upgrade comes next gives back what one that was killed
+left.
+"""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 
 from agent import node_credentials
 from agent.amounts import in_seconds
 from agent.certificates import pin_of
+from agent.cli import options, streams, values
+from agent.cli.arguments import Request
+from agent.cli.asking import Notice
 from agent.cli.failure import BadInput, Failure
 from agent.cli.given import GivenFile
 from agent.documents import Value
+from agent.engine import run as engine
+from agent.engine.machine_lock import Busy
 from agent.fetch.proxies import of_environment
+from agent.host.errors import HostError
 from agent.host.port import Host
 from agent.kube import kubeconfig
 from agent.kube.answers import Object, is_ready, text_at
 from agent.kube.client import NODES, Client, config_map, node
 from agent.kube.connection_pool import ConnectionPool
 from agent.kube.discovery import Discovery
-from agent.kube.draining import is_marked, uncordon
-from agent.kube.failure import Failed, NotFound, NotUsable, Unauthorized
+from agent.kube.draining import CORDONED, Draining, cordon, is_marked, pods_to_evict, uncordon
+from agent.kube.failure import Failed, Forbidden, NotFound, NotUsable, Unauthorized
 from agent.kube.following import Following, until
 from agent.kube.kubeconfig import Kubeconfig
 from agent.kube.limits import Limits
 from agent.kube.pins import authorities_in, given_pins, pins_in
 from agent.private_keys import key_files
+from agent.resources.kind import CannotBeSo
 from agent.secret_fields import registers_secrets
 from agent.sources.kubeadm.model import JoinConfiguration
 from agent.sources.kubeadm.places import KUBELET_CONF
 
-Notice = Callable[[str], None]
 Given = Callable[[str], GivenFile]
 
 _CLOCKS_AGREE_SECONDS = 60.0
@@ -37,6 +48,8 @@ _SYSTEM = "kube-system"
 _CRI_SOCKET = "kubeadm.alpha.kubernetes.io/cri-socket"
 _FIRST_PAUSE_SECONDS = 0.005
 _LONGEST_PAUSE_SECONDS = 0.1
+_DRAIN_SECONDS = 300.0
+_PATIENCE = 60.0
 
 
 @registers_secrets
@@ -281,3 +294,111 @@ def _told(host: Host) -> Iterator[None]:
         raise Failure(f"{fault}; {advice}") from fault
     except Failed as fault:
         raise Failure(str(fault)) from fault
+
+
+def asks_to_vacate(request: Request) -> bool:
+    """Raises BadUsage for what says how to drain, where nothing is to be drained."""
+    values.seconds(request, options.DRAIN_TIMEOUT, _DRAIN_SECONDS)
+    drains = request.has(options.DRAIN)
+    for option in (options.DRAIN_TIMEOUT, options.EMPTY_DIRS):
+        if request.has(option) and not drains:
+            raise option.misused(f" goes with {options.DRAIN.name}")
+    return drains or request.has(options.CORDON)
+
+
+@contextmanager
+def vacated(request: Request, host: Host, name: str, notice: Notice) -> Iterator[Callable[[], None] | None]:
+    """Around an upgrade. Gives what is to be done before the kubelet is stopped; when all has ended, well or
+    not, the node takes pods again. Raises Failure.
+    """
+    may_be_cordoned = engine.interrupted(host) is not None
+
+    def vacate() -> None:
+        nonlocal may_be_cordoned
+        may_be_cordoned = True
+        _vacate(request, host, name, notice)
+
+    try:
+        yield vacate if asks_to_vacate(request) else None
+    except BaseException:
+        # What ends before it came to any of this leaves the node to whoever is at work on it.
+        if may_be_cordoned:
+            _try_to_give_back(host, name, notice)
+        raise
+    give_back(host, name, notice)
+
+
+def tell_what_would_go(request: Request, host: Host, name: str) -> None:
+    """Raises Failure for what stands in the way of draining."""
+    if not request.has(options.DRAIN):
+        return
+    with as_node(host, _PATIENCE, streams.notice) as client, _explained(name):
+        if client is not None:
+            pods = _pods(request, client, name)
+            streams.notice(f"{len(pods)} pods would be evicted from the Node {name}")
+
+
+def give_back(host: Host, name: str, notice: Notice) -> None:
+    """To the scheduler, where it was us who cordoned it; not while a run is under way, which does so itself,
+    or one has been cut off, whose kubelet may not run. Also where this one did not cordon: an earlier one may
+    have been killed before it came to this. Raises Failure.
+    """
+    with suppress(Busy), engine.at_rest(host, notice) as is_whole:
+        if is_whole:
+            _uncordon(host, name, notice)
+            return
+    notice(f"the Node {name} is left as it is in the cluster: the next wmcb upgrade that ends well looks")
+
+
+def _try_to_give_back(host: Host, name: str, notice: Notice) -> None:
+    """Told at most, since something else is raised."""
+    try:
+        give_back(host, name, notice)
+    except (Failure, HostError, CannotBeSo) as fault:
+        notice(str(fault))
+
+
+def _uncordon(host: Host, name: str, notice: Notice) -> None:
+    try:
+        with as_node(host, _PATIENCE, notice) as client:
+            if client is not None and uncordon(client, name):
+                notice(f"the Node {name} is uncordoned")
+    except Failure as fault:
+        raise Failure(
+            f"whether the Node {name} is still cordoned is not known: {fault}; the next wmcb upgrade looks "
+            f"again, or run kubectl uncordon {name} and kubectl annotate node {name} {CORDONED}- elsewhere"
+        ) from fault
+
+
+def _vacate(request: Request, host: Host, name: str, notice: Notice) -> None:
+    with as_node(host, _PATIENCE, notice) as client, _explained(name):
+        if client is None:
+            raise Failure("this machine has no credentials of its own yet: it cannot be cordoned or drained")
+        drains = request.has(options.DRAIN)
+        if drains:
+            _pods(request, client, name)  # what stands in the way does so before anything is changed
+        if cordon(client, name, "upgrade"):
+            notice(f"the Node {name} is cordoned")
+        if drains:
+            # Those that have been scheduled since are among them.
+            pods = _pods(request, client, name)
+            seconds = values.seconds(request, options.DRAIN_TIMEOUT, _DRAIN_SECONDS)
+            Draining(client, name, seconds, notice).until_gone(pods)
+
+
+def _pods(request: Request, client: Client, name: str) -> Mapping[str, Object]:
+    """Raises NotEvictable."""
+    return pods_to_evict(client, name, with_empty_dirs=request.has(options.EMPTY_DIRS))
+
+
+@contextmanager
+def _explained(name: str) -> Iterator[None]:
+    try:
+        yield
+    except Forbidden as fault:
+        raise Failure(
+            f"{fault}; this node's credentials may not do that: grant it, or run kubectl drain {name} "
+            "elsewhere, and upgrade without --cordon and --drain; nothing was changed on this machine"
+        ) from fault
+    except Failed as fault:
+        raise Failure(f"{fault}; nothing was changed on this machine") from fault

@@ -1,4 +1,6 @@
-"""What of a node is elsewhere than among the things that wmcb made: its Node, its pods, their network."""
+"""What of a node is elsewhere than among the things that wmcb made: its Node, its pods, their network; and
+services that go although others may need them.
+"""
 
 import os
 from collections.abc import Collection, Iterator, Sequence

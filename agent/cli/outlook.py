@@ -1,7 +1,7 @@
 """What somebody should know before a plan is carried out, besides what it changes."""
 
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PureWindowsPath
 
 from agent.cli import plan_documents, shown_plan
@@ -13,7 +13,6 @@ from agent.cli.streams import Colours, say
 from agent.engine import run as engine
 from agent.engine.machine_lock import LOCK
 from agent.engine.planning import Action, Change, Match, Plan, hidden_fields, together
-from agent.engine.target import NODE
 from agent.host.port import Host, ServiceState
 from agent.preflight import Finding
 from agent.resources.kind import State, field_in_words
@@ -66,21 +65,15 @@ def show_preview(
     checks: Sequence[Finding] = (),
     *,
     beside: bool = False,
-    part: str | None = NODE,
-    but: Collection[str] = (),
     first: Sequence[Plan] = (),
-    also: Iterable[str] = (),
-    anyhow: Iterable[str] = (),
-    manners: Mapping[str, State] = engine.AS_MADE,
 ) -> None:
     """What a run would do, on standard output. Raises Failure for what stands in its way.
 
-    `first` come runs of their own. `also` is remarked on a run that does anything, `anyhow` on each.
+    `first` come runs of their own.
     """
     with looking(host):
-        planned = engine.preview(host, specification, beside=beside, part=part, but=but, manners=manners)
-        planned = together([*first, planned])
-    show_plan(request, host, planned, checks, also, anyhow)
+        planned = together([*first, engine.preview(host, specification, beside=beside)])
+    show_plan(request, host, planned, checks)
 
 
 def show_plan(
@@ -91,7 +84,7 @@ def show_plan(
     also: Iterable[str] = (),
     anyhow: Iterable[str] = (),
 ) -> None:
-    """The same of one that is known."""
+    """The same of one that is known. `also` is remarked on a run that does anything, `anyhow` on each."""
     with looking(host):
         interrupted = engine.interrupted(host)
     lost = losses(host, planned)

@@ -14,8 +14,7 @@ from agent.cli.failure import DONE, BadInput, BadUsage, Refused
 from agent.cli.joined_node import title_of
 from agent.cli.machine import is_imagined, open_machine, open_or_imagine
 from agent.cli.outlook import show_plan
-from agent.cli.restarting import check as check_restart
-from agent.cli.restarting import ended
+from agent.cli.restarting import check_restart, ended
 from agent.cli.run_log import RunLog
 from agent.cli.running_program import check_program, own_folder, running_program
 from agent.cli.stages import Stage
@@ -84,7 +83,10 @@ def run(request: Request) -> int:
 
 
 def _refuse_identity(request: Request, host: Host, stages: Sequence[Stage]) -> None:
-    """Raises Refused where this is a node, or was one, and BadInput for a document that makes it this one."""
+    """Raises Refused where this is a node, or was one, and BadInput for a document that makes it this one.
+
+    Each copy of an image would have what is on it.
+    """
     if title := title_of(host):
         text = f"this machine is a node already ({title}); {called(request)} reset takes it out of that first"
         raise Refused(text)

@@ -13,7 +13,7 @@ from agent.cli.engine_run import Told, display, looking, recorded
 from agent.cli.failure import DONE, FAILED, BadUsage
 from agent.cli.leaving import Leaving, check_options
 from agent.cli.machine import is_sandbox, open_as_administrator, open_or_imagine
-from agent.cli.outlook import foreseen_of, show_preview, stays
+from agent.cli.outlook import foreseen_of, show_plan, stays
 from agent.cli.streams import notice, say
 from agent.engine import run as engine
 from agent.engine.parts import LASTING
@@ -41,14 +41,12 @@ def run(request: Request) -> int:
     check_options(request)
     if request.has(options.DRY_RUN):
         host = open_or_imagine(request)
+        manners, but = _manners(request), _stays(request)
         with looking(host):
             leaving = Leaving(request, host, notice)
-        also = [*leaving.foreseen(), *_resident(request, host)]
-        manners, but = _manners(request), _stays(request)
-        anyhow = [*leaving.foreseen_anyhow()]
-        show_preview(
-            request, host, Specification(), part=None, but=but, also=also, anyhow=anyhow, manners=manners
-        )
+            also = [*leaving.foreseen(), *_resident(request, host)]
+            planned = engine.preview(host, Specification(), part=None, but=but, manners=manners)
+        show_plan(request, host, planned, also=also, anyhow=leaving.foreseen_anyhow())
         return DONE
     host = open_as_administrator(request)
     with recorded(host, "reset", display(request), foreseen_of) as told:

@@ -38,7 +38,7 @@ _MADE = "this machine is a node"
 _AS_IT_WAS = "this machine is the node that is wanted"
 
 
-def check(request: Request, host: Host) -> None:
+def check_restart(request: Request, host: Host) -> None:
     """Before anything is done. Raises BadUsage for what cannot be asked for once more, and Refused for what
     others could exchange until then: who runs it again is SYSTEM.
     """

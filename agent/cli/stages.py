@@ -1,6 +1,7 @@
 """What a command makes so before the node itself, or in its place: each part in a run of its own.
 
-Contents that a document names by URL or path are fetched before a run begins, which may stop services.
+What a NodeConfiguration wants of this machine is one, by --node-config FILE instead of a ConfigMap. Contents
+that a document names by URL or path are fetched before a run begins, which may stop services.
 """
 
 from __future__ import annotations
@@ -42,6 +43,43 @@ Documents = Sequence[NodeConfiguration]
 
 _LABELS = {"kubernetes.io/os": "windows", "kubernetes.io/arch": "amd64"}
 """Those that every Windows node has, also before it is one."""
+
+
+class Unfetched(Exception):
+    """By the names of artifacts, or the paths of files, why they cannot be had."""
+
+    def __init__(self, failures: Mapping[str, str]) -> None:
+        super().__init__("; ".join(failures.values()))
+        self.failures = failures
+
+
+class Contents:
+    def __init__(self, host: Host, means: Means) -> None:
+        self._state = StateFolder.of(host)
+        self._stock = Stock(host, self._state.given, means)
+
+    def resolved(self, artifact: Artifact) -> Artifact | None:
+        return self._stock.resolved(artifact)
+
+    def content(self, sha256: str) -> Lying:
+        return self._stock.content(sha256)
+
+    def fetch_for(self, plan: Plan, artifacts: Sequence[Artifact], progress: Progress) -> None:
+        """What files need that do not hold it yet, and that of which nobody knows what is in it.
+
+        Raises Unfetched, HostError.
+        """
+        needed = contents_of(plan)
+        if not any(self._stock.lacks(artifact, needed) for artifact in artifacts):
+            return
+        self._state.ensure()
+        failures = self._stock.supply(artifacts, needed, progress)
+        if failures:
+            raise Unfetched(failures)
+
+    def clear(self) -> None:
+        """Nothing of it is needed any more."""
+        self._stock.clear()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,43 +182,6 @@ def beside(stage: Stage, specification: Specification) -> Specification:
     """What there will be in the end, to be judged as a whole."""
     wants = {**stage.specification.by_key(), **specification.by_key()}
     return Specification.of(wants.values(), specification.notes, specification.title)
-
-
-class Unfetched(Exception):
-    """By the names of artifacts, or the paths of files, why they cannot be had."""
-
-    def __init__(self, failures: Mapping[str, str]) -> None:
-        super().__init__("; ".join(failures.values()))
-        self.failures = failures
-
-
-class Contents:
-    def __init__(self, host: Host, means: Means) -> None:
-        self._state = StateFolder.of(host)
-        self._stock = Stock(host, self._state.given, means)
-
-    def resolved(self, artifact: Artifact) -> Artifact | None:
-        return self._stock.resolved(artifact)
-
-    def content(self, sha256: str) -> Lying:
-        return self._stock.content(sha256)
-
-    def fetch_for(self, plan: Plan, artifacts: Sequence[Artifact], progress: Progress) -> None:
-        """What files need that do not hold it yet, and that of which nobody knows what is in it.
-
-        Raises Unfetched, HostError.
-        """
-        needed = contents_of(plan)
-        if not any(self._stock.lacks(artifact, needed) for artifact in artifacts):
-            return
-        self._state.ensure()
-        failures = self._stock.supply(artifacts, needed, progress)
-        if failures:
-            raise Unfetched(failures)
-
-    def clear(self) -> None:
-        """Nothing of it is needed any more."""
-        self._stock.clear()
 
 
 def stage(request: Request, host: Host, asking: Asking, first: Specification | None = None) -> Stage:

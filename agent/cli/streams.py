@@ -68,11 +68,6 @@ def notice(line: str) -> None:
     tell(f"wmcb: {line}")
 
 
-def overwrite(text: str) -> None:
-    """A part of a line, to a console on standard error."""
-    tell(text, end="")
-
-
 def _write(stream: TextIO | None, text: str, end: str = "\n") -> None:
     if stream is None:
         return

@@ -150,6 +150,11 @@ def _on_host(request: Request, host: Host, place: str) -> PureWindowsPath | None
 
 
 class Bundled:
+    """What is on a machine that helps to find out what is wrong with it, as the files of a bundle.
+
+    Each part stands alone: what cannot be had on a damaged machine leaves the others, and is told.
+    """
+
     def __init__(self, host: Host) -> None:
         self._host = host
         self._folder = StateFolder.of(host)

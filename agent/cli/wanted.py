@@ -14,8 +14,7 @@ from agent.cli.arguments import Request
 from agent.cli.asking import Asking, Wishes, usable
 from agent.cli.failure import Failure
 from agent.cli.given import given_file, refuse_another_kind
-from agent.cli.inputs import require_document
-from agent.cli.join import node_to_join
+from agent.cli.inputs import node_to_join, require_document
 from agent.cli.kubelet_program import (
     CHECK,
     HEAD,

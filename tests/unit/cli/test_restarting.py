@@ -34,7 +34,7 @@ def test_a_share_is_said_to_be_read_as_another_account(
 ) -> None:
     share = r"\\server\share\worker.ign"
     values = {"--sandbox": str(tmp_path), "--allow-reboot": "", "--ignition": share}
-    restarting.check(Request((), None, values), open_sandbox(tmp_path))
+    restarting.check_restart(Request((), None, values), open_sandbox(tmp_path))
     assert capsys.readouterr().err == (
         f"wmcb: warning: --allow-reboot: {share} is on a share, read as the computer's account then,"
         " not yours\n"
