@@ -204,9 +204,7 @@ def _in_order(wants: Sequence[Want]) -> Sequence[Want]:
 def _table(found: Sequence[Finding], mended: Collection[str], last: Iterable[str], colours: Colours) -> str:
     lines = []
     for each in found:
-        result = f"{each.result.value:<10}"
-        if each.result in _COLOURS:
-            result = colours.paint(_COLOURS[each.result], result)
+        result = colours.paint(_COLOURS.get(each.result), f"{each.result.value:<10}")
         told = " (put right just now)" if each.id in mended else ""
         lines.append(f"{each.id:<6}  {result}  {each.title}: {each.reason}{told}")
         if each.remedy:

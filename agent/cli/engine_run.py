@@ -67,18 +67,21 @@ def display(request: Request) -> Display:
     return OneLine() if _is_console() else FewLines()
 
 
-class EachStep(Display):
+class _Lines(Display):
+    def remark(self, line: str) -> None:
+        self.end()
+        tell(line)
+
+
+class EachStep(_Lines):
     def step(self, verb: str, kind: str, name: str) -> None:
         tell(f"{verb} {kind} {name}")
 
     def undo(self, kind: str, name: str) -> None:
         self.step("take back", kind, name)
 
-    def remark(self, line: str) -> None:
-        tell(line)
 
-
-class FewLines(Display):
+class FewLines(_Lines):
     """Files and folders in a row are counted: there may be hundreds."""
 
     def __init__(self) -> None:
@@ -94,10 +97,6 @@ class FewLines(Display):
         else:
             self.remark(f"{verb} {kind} {name}")
 
-    def remark(self, line: str) -> None:
-        self.end()
-        tell(line)
-
     def end(self) -> None:
         if len(self._waiting) <= _NAMED_AT_MOST:
             for kind, name in self._waiting:
@@ -107,7 +106,7 @@ class FewLines(Display):
         self._waiting = []
 
 
-class OneLine(Display):
+class OneLine(_Lines):
     def __init__(self) -> None:
         self._expected = 0
         self._done = 0
@@ -126,10 +125,6 @@ class OneLine(Display):
 
     def meanwhile(self, line: str) -> None:
         self._show(line)
-
-    def remark(self, line: str) -> None:
-        self.end()
-        tell(line)
 
     def end(self) -> None:
         if self._width:

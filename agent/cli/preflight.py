@@ -125,9 +125,7 @@ def _table(found: Sequence[Finding], purpose: str, colours: Colours) -> str:
     widest = max(len(each.check) for each in found)
     lines = []
     for each in found:
-        verdict = f"{each.verdict.value:<11}"
-        if each.verdict in _COLOURS:
-            verdict = colours.paint(_COLOURS[each.verdict], verdict)
+        verdict = colours.paint(_COLOURS.get(each.verdict), f"{each.verdict.value:<11}")
         lines.append(f"{each.check:<{widest}}  {verdict}  {each.text}")
     errors = sum(each.verdict is Verdict.ERROR for each in found)
     warnings = sum(each.verdict is Verdict.WARNING for each in found)

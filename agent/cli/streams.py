@@ -99,8 +99,9 @@ class Colours:
             and _shows_codes()
         )
 
-    def paint(self, colour: str, text: str) -> str:
-        return f"\x1b[{_CODES[colour]}m{text}\x1b[0m" if self._on else text
+    def paint(self, colour: str | None, text: str) -> str:
+        """Return the text as it is for None."""
+        return f"\x1b[{_CODES[colour]}m{text}\x1b[0m" if self._on and colour else text
 
 
 def _shows_codes() -> bool:
