@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import PureWindowsPath
 
 from agent import log_runner
-from agent.cli import join_cluster, joined_node, options, stages, streams, user_data
+from agent.cli import joined_node, options, stages, streams
 from agent.cli.arguments import OUTPUT, VERBOSE, Request
 from agent.cli.asking import Asking
 from agent.cli.checking import errors_beforehand, hindrances, refuse_unfit
@@ -14,13 +14,20 @@ from agent.cli.command_line import called, command_line
 from agent.cli.engine_run import Foreseen, display, recorded
 from agent.cli.failure import DONE, BadUsage, Failure
 from agent.cli.given import given_file
-from agent.cli.inputs import asking_for, confirmation, first_look, given_document, is_said, require_document
+from agent.cli.inputs import (
+    asking_for,
+    confirmation,
+    first_look,
+    given_document,
+    is_said,
+    not_foreseen,
+    require_document,
+)
 from agent.cli.machine import open_as_administrator, open_machine, open_or_imagine
 from agent.cli.outlook import foreseen_of, show_plan, show_preview
 from agent.cli.restarting import check_restart, ended
 from agent.cli.run_log import Notices, RunLog
 from agent.cli.streams import say
-from agent.cli.user_data import not_foreseen
 from agent.cli.wanted import asked_for, fit_for
 from agent.engine import run as engine
 from agent.engine.planning import Plan
@@ -46,7 +53,7 @@ def run(request: Request) -> int:
         return _take_back(request)
     if given_document(request) is options.USER_DATA:
         _refuse_with_user_data(request)
-        return user_data.run(request)
+        return _run_user_data(request)
     if request.has(options.DRY_RUN):
         return plan(request)
     host = open_machine(request)
@@ -57,7 +64,7 @@ def run(request: Request) -> int:
     if request.has(options.IGNITION) and host.access.is_administrator():
         document, by_user_data = first_look(request, host)
         if by_user_data is not None:
-            return user_data.run(by_user_data)
+            return _run_user_data(by_user_data)
         recipe = recipe_of(request, host, document)
         # Than whether all is as it is to be: what of a document is left out, and warnings told before.
         is_to_tell_more = request.wants_json or request.has(VERBOSE)
@@ -90,6 +97,12 @@ def _configured(request: Request, host: Host) -> int:
         if not done[0].awaiting:
             done.append(_made(request, host, asking))
     return ended(request, host, engine.together(done))
+
+
+def _run_user_data(request: Request) -> int:
+    from agent.cli import user_data  # noqa: PLC0415 - email and requests, 0.3 s under Wine
+
+    return user_data.run(request)
 
 
 def _refuse_with_user_data(request: Request) -> None:
@@ -224,6 +237,8 @@ def _give_back(host: Host) -> None:
     """What was taken back may have been a first join, of which nothing is left."""
     if host.files.observe(KUBELET_CONF) is None or host.files.observe(ARGUMENTS_FILE) is None:
         return
+    from agent.cli import join_cluster  # noqa: PLC0415 - requests, 0.3 s under Wine
+
     log = RunLog(host)
 
     def notice(line: str) -> None:

@@ -14,13 +14,12 @@ from agent.cli.arguments import OUTPUT, Request
 from agent.cli.asking import Asking, Wishes
 from agent.cli.command_line import called
 from agent.cli.failure import DONE, REFUSED, BadUsage, Failure
-from agent.cli.inputs import asking_for, given_document
+from agent.cli.inputs import asking_for, given_document, not_foreseen
 from agent.cli.joined_node import title_of
 from agent.cli.kubelet_program import HEAD, KubeletProgram, fault_of_program, kubelet_program
 from agent.cli.machine import open_to_look
 from agent.cli.plan_documents import check_documents
 from agent.cli.streams import Colours, document, many, say
-from agent.cli.user_data import not_foreseen
 from agent.cli.wanted import wanted_node, wishes
 from agent.host.port import Host
 from agent.preflight import Finding, Verdict, image

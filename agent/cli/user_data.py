@@ -18,7 +18,7 @@ from agent.cli.checking import ADMINISTRATOR_CHECK, ignored_checks, machine_find
 from agent.cli.engine_run import Told, display, recorded
 from agent.cli.failure import DONE, GO_ON_AFTER_RESTART, BadInput, BadUsage, Failure, Interrupted
 from agent.cli.given import given_file, refuse_another_kind
-from agent.cli.inputs import asking_for, confirmation
+from agent.cli.inputs import asking_for, confirmation, not_foreseen
 from agent.cli.join_configuration import as_worker, check_options
 from agent.cli.joined_node import refuse_node_of_ignition
 from agent.cli.kubeadm_commands import kubeadm_request
@@ -51,12 +51,6 @@ def run(request: Request) -> int:
         raise not_foreseen(options.DRY_RUN.name)
     values.check(request)
     return _Run(request, open_machine(request)).carry_out()
-
-
-def not_foreseen(look: str) -> BadUsage:
-    text = f"{look} does not go with {options.USER_DATA.name}"
-    why = "what comes after its commands is not known before they have run"
-    return BadUsage(f"{text}: {why}", where=options.USER_DATA.name)
 
 
 class _Run:

@@ -14,7 +14,7 @@ from agent.cli.arguments import Request
 from agent.cli.asking import Asking, Wishes, usable
 from agent.cli.failure import Failure
 from agent.cli.given import given_file, refuse_another_kind
-from agent.cli.inputs import node_to_join, require_document
+from agent.cli.inputs import require_document
 from agent.cli.kubelet_program import (
     CHECK,
     HEAD,
@@ -88,7 +88,9 @@ def with_event_source(specification: Specification, placement: Placement) -> Spe
 def wanted_node(request: Request, host: Host, asking: Asking, wish: Callable[[], Wishes]) -> Specification:
     """Raises BadUsage for a document that cannot be meant, Failure for a cluster that does not answer."""
     if asking.join is not None:
-        specification, wished = node_to_join(request, host, asking, wish)
+        from agent.cli import join  # noqa: PLC0415 - requests, 0.3 s under Wine
+
+        specification, wished = join.node_to_join(request, host, asking, wish)
         return with_event_source(specification, wished.placement)
     document = given_file(request, asking.ignition, host)
     fetch = IgnitionFetch(request, asking.notice, asking.fetched)

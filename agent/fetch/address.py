@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urljoin, urlsplit
 
 from agent.fetch.failure import Failed
 from agent.secret_fields import registers_secrets
+
+Headers = tuple[tuple[str, str], ...]
 
 _PORTS = {"http": 80, "https": 443}
 _LONGEST_LABEL = 63
@@ -102,3 +105,11 @@ def _judged(name: str) -> str:
 
 def _escaped(found: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "surrogatepass"))
+
+
+def basic(header: str, there: Address | None) -> Headers:
+    """Return the header with the credentials that a URL had in it, if it had any."""
+    if there is None or there.credentials is None:
+        return ()
+    user, _, password = there.credentials.partition(":")
+    return ((header, f"Basic {b64encode(f'{user}:{password}'.encode()).decode()}"),)

@@ -5,12 +5,10 @@ urllib3 pools these connections and reads bodies from them (`session.py`).
 
 import math
 import ssl
-from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from http import HTTPStatus
 from http.client import HTTPException, IncompleteRead, RemoteDisconnected
 from typing import Any, cast
 
@@ -19,17 +17,15 @@ from urllib3.exceptions import HTTPError
 from urllib3.util.ssltransport import SSLTransport
 
 from agent.fetch import tls_failure, trust
-from agent.fetch.address import Address
+from agent.fetch.address import Address, basic
 from agent.fetch.deadline import Deadline, TimeIsUp
 from agent.fetch.dialer import Stream, dial
-from agent.fetch.failure import Doubt, Failed, broken
+from agent.fetch.failure import Doubt, Failed, broken, described
 from agent.fetch.response_head import StrictResponse
 from agent.fetch.trust import Trust
 
 Channel = Stream | SSLTransport
 """A connection, with or without TLS."""
-
-Headers = tuple[tuple[str, str], ...]
 
 CONNECT_SECONDS = 30.0
 HANDSHAKE_SECONDS = 10.0
@@ -344,19 +340,3 @@ def _failed(fault: Exception, label: str) -> Failed:
     if isinstance(fault, OSError):
         return broken(label, "by the other side", fault)
     return Failed(f"what {label} answers is not http")
-
-
-def described(status: int) -> str:
-    """Return a status in the words that belong to it, not in those that the server likes."""
-    try:
-        return f"{status} {HTTPStatus(status).phrase}"
-    except ValueError:
-        return str(status)
-
-
-def basic(header: str, there: Address | None) -> Headers:
-    """Return the header with the credentials that a URL had in it, if it had any."""
-    if there is None or there.credentials is None:
-        return ()
-    user, _, password = there.credentials.partition(":")
-    return ((header, f"Basic {b64encode(f'{user}:{password}'.encode()).decode()}"),)

@@ -3,6 +3,7 @@
 import enum
 import errno
 import socket
+from http import HTTPStatus
 
 
 class Failed(Exception):
@@ -73,3 +74,11 @@ def broken(place: str, when: str, fault: OSError) -> Failed:
     if isinstance(fault, ConnectionError):
         return Failed(f"the connection to {place} is cut off {when}", transient=True)
     return Failed(f"the connection to {place} fails {when} (error {fault.errno})", transient=True)
+
+
+def described(status: int) -> str:
+    """Return a status in the words that belong to it, not in those that the server likes."""
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)

@@ -1,22 +1,26 @@
 """Fetching what a URL names: redirects followed, what passes tried again, everything within limits."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING
 
 from agent.amounts import in_bytes
-from agent.fetch import address, trust
-from agent.fetch.address import Address
-from agent.fetch.connection import Headers, Server, Waits, basic, described
+from agent.fetch import address
+from agent.fetch.address import Address, Headers, basic
 from agent.fetch.deadline import Clock, Deadline, SystemClock
-from agent.fetch.failure import Failed
+from agent.fetch.failure import Failed, described
 from agent.fetch.proxies import DIRECT, Proxies
 from agent.fetch.retries import RetryPolicy
-from agent.fetch.session import Answer, Session
 from agent.release import RELEASE
 from agent.secret_fields import registers_secrets
+
+if TYPE_CHECKING:
+    from agent.fetch.session import Answer
 
 BLOCK = 1 << 20
 """The largest piece that comes at once. What breaks off before the first is whole is asked for again."""
@@ -167,6 +171,10 @@ class _Fetching:
         raise Failed(f"{origin.place} redirects more than {self._limits.redirects} times")
 
     def _asked(self, there: Address, origin: Address) -> Answer:
+        from agent.fetch import trust  # noqa: PLC0415 - requests, measured N ms
+        from agent.fetch.connection import Server, Waits  # noqa: PLC0415 - requests
+        from agent.fetch.session import Session  # noqa: PLC0415 - requests
+
         trusted = partial(trust.machine_and, self._request.authorities)
         server = Server(there, self._request.proxies.proxy(there), trusted, trusted)
         waits = Waits(self._deadline, self._limits.answer, self._limits.silence)

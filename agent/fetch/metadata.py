@@ -1,6 +1,6 @@
 """What a cloud tells its machines about themselves, at an address that only they reach."""
 
-from agent.fetch.connection import Headers
+from agent.fetch.address import Headers
 from agent.fetch.deadline import Clock
 from agent.fetch.fetching import Fetcher, Limits, Request
 

@@ -23,7 +23,8 @@ from urllib3.exceptions import HTTPError
 from urllib3.response import HTTPResponse as RawResponse
 
 from agent.fetch import tls_failure
-from agent.fetch.connection import Connection, Headers, Server, Waits, basic, current_target, current_waits
+from agent.fetch.address import Headers, basic
+from agent.fetch.connection import Connection, Server, Waits, current_target, current_waits
 from agent.fetch.failure import Failed, broken
 
 _PIECE = 1 << 18

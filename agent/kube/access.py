@@ -20,7 +20,7 @@ from agent.secret_fields import registers_secrets
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
 
-    from agent.fetch.connection import Headers
+    from agent.fetch.address import Headers
 
 
 _NO_TOKEN = re.compile(r"[^\x21-\x7e]")

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from agent.fetch.connection import described
+from agent.fetch.failure import described
 from agent.kube import failure
 from agent.kube.failure import NotAnApiServer, Refused
 from agent.redaction import redacted

@@ -7,8 +7,8 @@ from functools import cached_property, partial
 from urllib.parse import quote, urlencode
 
 from agent.fetch import address, trust
-from agent.fetch.address import Address
-from agent.fetch.connection import Headers, Server, Waits
+from agent.fetch.address import Address, Headers
+from agent.fetch.connection import Server, Waits
 from agent.fetch.deadline import Clock, Deadline
 from agent.fetch.failure import Failed as FetchFailed
 from agent.fetch.failure import NotTrusted as FetchNotTrusted

@@ -486,3 +486,15 @@ def test_what_it_starts_inherits_nothing_of_its_loader(node: Node, exe: str) -> 
     done = node.run(exe, "--user-data", r"C:\user-data")
     assert done.code == 0, done.err
     assert node.path(r"C:\inherited.txt").read_text().strip() == "[] [] no folder for libraries"
+
+
+def test_modules_are_read_through_one_open_file(machine: Node) -> None:
+    """PyInstaller's loader would open the program for each."""
+
+    def times_opened(*words: str) -> int:
+        calls = machine.run(INSTALLED, *words, traced=True).calls
+        return sum(
+            call.function == "CreateFileW" and r"\\wmcb.exe" in call.arguments.lower() for call in calls
+        )
+
+    assert times_opened("status") == times_opened("version") > 0

@@ -7,7 +7,7 @@ from pathlib import PureWindowsPath
 
 import pytest
 
-from agent.cli import inputs
+from agent.cli import join
 from agent.cli.arguments import parse
 from agent.cli.kubeadm_commands import COMMANDS, COMMON
 from agent.host.errors import InUse
@@ -365,7 +365,7 @@ def test_a_missing_folder_of_patches_is_named_as_its_file_does(joined: Machine) 
 def test_how_long_an_upgrade_waits(joined: Machine, text: str, expected: Timeouts) -> None:
     file = joined.give("up.yaml", UPGRADE + text)
     request = parse(["upgrade", "node", "--config", file, "--sandbox", str(joined.place)], COMMANDS, COMMON)
-    asking = inputs.asking_to_upgrade(request, joined.host)
+    asking = join.asking_to_upgrade(request, joined.host)
     assert asking.join is not None
     assert asking.join.timeouts == expected
 

@@ -12,7 +12,7 @@ import yaml
 from agent.cli import join_configuration
 from agent.cli.asking import Asking
 from agent.cli.failure import BadUsage
-from agent.cli.inputs import runtime_endpoint_of
+from agent.cli.join import runtime_endpoint_of
 from agent.cli.join_configuration import configuration_of
 from agent.cli.kubeadm_commands import kubeadm_request
 from agent.sources.kubeadm import version_skew

@@ -201,7 +201,7 @@ def test_phases_that_can_be_left_out(windows: Machine, cluster: Cluster, phase: 
 
 def test_a_join_need_not_wait(windows: Machine, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """For a program that runs: here none does, so that nothing would ever come."""
-    monkeypatch.setattr("agent.cli.inputs.runs_programs", lambda _: True)
+    monkeypatch.setattr("agent.cli.join.runs_programs", lambda _: True)
     given = ("join", "--config", configuration(windows, cluster), "--skip-phases", "kubelet-wait-bootstrap")
     assert kubeadm(windows, *given).code == 0
 

@@ -260,7 +260,7 @@ def test_one_that_finds_another_command_at_work_says_that_the_node_is_left_as_it
 def test_what_is_done_to_the_node_is_in_the_log(
     joined: Machine, there: ScheduledNode, monkeypatch: pytest.MonkeyPatch, waits: bool
 ) -> None:
-    monkeypatch.setattr("agent.cli.inputs._waits", lambda *_: waits)
+    monkeypatch.setattr("agent.cli.join._waits", lambda *_: waits)
     there.has_pod("web", REPLICAS)
     to_new(joined, "--drain")
     log = joined.read(r"C:\ProgramData\wmcb\logs\wmcb.log").decode()
