@@ -351,6 +351,8 @@ def _resident(machine: KubeletNode) -> list[tuple[str, ...]]:
 def _routes(machine: KubeletNode) -> list[tuple[str, ...]]:
     """With HNS and a table of routes, which are stand-ins."""
     node, cluster = machine.machine, machine.cluster
+    node.stop_service(SERVICE)  # it remembers what a library lacks
+    node.wait_for_service(SERVICE, State.STOPPED)
     routes.install(node)
     cluster.kubectl("apply", "--server-side", "-k", pod_routes.RIGHTS)
     node.path(_CONFIGURATION).write_text(_POD_NETWORK)
