@@ -13,7 +13,7 @@ from agent.cli.stages import Stage
 from agent.engine.target import Target
 from agent.host.port import Host
 from agent.preflight import Finding, Verdict, image
-from agent.resources.sealing import is_secret
+from agent.resources.own_folder import is_secret
 from agent.spec import Want
 from agent.spec.host_name import HostName
 

@@ -25,8 +25,8 @@ from agent.kube.failure import NotFound as NoSuchNode
 from agent.kube.kubeconfig import Kubeconfig
 from agent.kube.limits import Limits
 from agent.private_keys import key_files
-from agent.resources.container_processes import SHIM
-from agent.resources.hns_objects import delete_all
+from agent.resources.container_program import SHIM
+from agent.resources.hns import delete_all
 from agent.resources.trees import remove_tree
 from agent.sources.kubeadm.places import KUBELET_CONF
 from agent.sources.kubelet.placement import ARGUMENTS_FILE

@@ -25,7 +25,7 @@ from agent.host.port import Host
 from agent.release import RELEASE
 from agent.resources.command import effects_stay
 from agent.resources.kind import State
-from agent.resources.windows_feature import TAKEN_BACK
+from agent.resources.windows_settings import TAKEN_BACK
 from agent.spec import Command, Key, Specification
 from agent.spec.windows_feature import WindowsFeature
 from service import continuing

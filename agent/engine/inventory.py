@@ -10,7 +10,7 @@ from agent.engine.state_folder import StateFolder
 from agent.engine.target import NODE, Record
 from agent.resources import UnknownKind, kind_named
 from agent.resources.kind import CannotBeSo
-from agent.resources.sealing import is_secret, sealed, unsealed
+from agent.resources.own_folder import is_secret, sealed, unsealed
 from agent.spec import Key
 
 FORMAT = 3

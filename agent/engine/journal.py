@@ -18,7 +18,7 @@ from agent.engine.state_folder import StateFolder
 from agent.engine.target import NODE, to_document, to_key
 from agent.host.errors import NoSpace
 from agent.resources.kind import CannotBeSo, State, Value
-from agent.resources.sealing import sealed, unsealed
+from agent.resources.own_folder import sealed, unsealed
 from agent.spec import Key
 
 

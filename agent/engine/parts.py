@@ -20,7 +20,7 @@ from agent.engine.journal import Journal
 from agent.engine.planning import Action, Change, differences
 from agent.engine.target import NODE, Record, Target
 from agent.host.port import Host
-from agent.resources.confinement import ClosedFolder, closed_folder, confined, confined_state
+from agent.resources.directory import ClosedFolder, closed_folder, confined, confined_state
 from agent.resources.kind import CannotBeSo, State, field_in_words
 from agent.spec import Directory, File, Key, Specification, Want
 

@@ -14,8 +14,7 @@ from agent.amounts import in_bytes
 from agent.host.errors import NotFound
 from agent.host.port import Host
 from agent.resources.kind import CannotBeSo, Setting, State, Value
-from agent.resources.own_folder import OwnFile, own_folder
-from agent.resources.sealing import sealed, unsealed
+from agent.resources.own_folder import OwnFile, own_folder, sealed, unsealed
 from agent.spec import Artifact, Protection, Signer, Unpacking
 from agent.spec.artifact import SIZE_LIMIT
 
@@ -166,6 +165,3 @@ def _parsed(host: Host, path: PureWindowsPath) -> State:
 
 def _note(host: Host, name: str) -> OwnFile:
     return OwnFile(host, _FOLDER, name)
-
-
-KIND = ArtifactResource()

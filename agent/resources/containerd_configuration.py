@@ -143,6 +143,3 @@ def _write(host: Host, path: PureWindowsPath, text: str) -> None:
     aside = host.files.write(path, text.encode(errors="surrogateescape"), descriptor)
     if aside is not None:
         host.files.remove_at_reboot(aside)
-
-
-KIND = ContainerdConfigurationResource()

@@ -154,6 +154,3 @@ def _give_back(
         if (now is not None and not kept.take(now, path)) or not kept.give(content, path):
             raise
         host.files.set_descriptor(path, descriptor)
-
-
-KIND = FileResource()

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from agent.host.errors import NotFound
 from agent.host.port import Host
@@ -103,10 +103,12 @@ class Kind(Generic[W]):
     """`registry_keys` of all alike."""
     comes_later = False
     """Whether it is made by what comes after its own step, so that how it is is known at the run's end."""
+    wanted_of_all: ClassVar[State] = {}
+    """`wanted` of all alike."""
 
-    def wanted(self, want: W) -> State:
+    def wanted(self, want: W) -> State:  # noqa: ARG002 - of some kinds all are alike
         """How it is to be. What is not asked for is not in it."""
-        raise NotImplementedError
+        return self.wanted_of_all
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:
         """How it is; None if it is not there. Of costly fields only those that are in `wanted`."""
@@ -200,14 +202,15 @@ class Setting(Kind[W]):
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
         if before is None:
-            self.take_away(host, name)
-        else:
-            self.put(host, name, before)
+            return self.take_away(host, name)
+        self.put(host, name, before)
         return None
 
-    def take_away(self, host: Host, name: str) -> None:
+    def take_away(self, host: Host, name: str) -> str | None:
+        """Returns a line about what had to be left, if anything."""
         with suppress(NotFound):
             self.remove(host, name)
+        return None
 
 
 class Pausable(Protocol):

@@ -1,12 +1,13 @@
 """A Windows service: its registration, whether it runs, and whether it is well."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import PureWindowsPath
+from typing import cast
 
 from agent.amounts import in_seconds
 from agent.host import commandline
-from agent.host.definitions import document_of
+from agent.host.definitions import definition_of, document_of
 from agent.host.errors import (
     BadName,
     DependentsRunning,
@@ -16,9 +17,16 @@ from agent.host.errors import (
     ServiceFailed,
     TimedOut,
 )
-from agent.host.port import Host, ServiceState
+from agent.host.port import (
+    Host,
+    InstalledService,
+    Recovery,
+    RecoveryAction,
+    ServiceDefinition,
+    ServiceState,
+    StartType,
+)
 from agent.redaction import redacted, redacted_words
-from agent.resources import service_state
 from agent.resources.kind import CannotBeSo, Kept, Kind, NotWell, State, Value, veiled
 from agent.resources.stopping import ask_to_stop, end, running_by_need
 from agent.resources.trees import is_file
@@ -46,11 +54,21 @@ _STOP_SECONDS = 60.0
 _START_SECONDS = 60.0
 
 
+_IN_WORDS = {
+    RecoveryAction.NONE: "nothing",
+    RecoveryAction.RESTART: "restart",
+    RecoveryAction.REBOOT: "restart Windows",
+    RecoveryAction.RUN_COMMAND: "run a command",
+    RecoveryAction.RESTART_ITSELF: "restart of its own",
+}
+_CASELESS = frozenset({"account", "dependencies"})
+
+
 class ServiceResource(Kind[Service]):
     firm = frozenset({"command", "state", "well", "makes"})
 
     def wanted(self, want: Service) -> State:
-        wanted: dict[str, Value] = document_of(service_state.definition(want))
+        wanted: dict[str, Value] = document_of(_definition(want))
         if want.preshutdown_seconds is None:
             del wanted["preshutdown_milliseconds"]
         if want.running:
@@ -76,7 +94,7 @@ class ServiceResource(Kind[Service]):
         if installed is None:
             return None
         state = host.services.status(name).state
-        found = service_state.of_installed(installed) | {"state": state.name}
+        found = _state_of(installed) | {"state": state.name}
         if isinstance(asked := wanted.get("well"), list):
             runs = state is ServiceState.RUNNING
             found["well"] = asked if runs and _answer(host, int(asked[0]), str(asked[1])) == _WELL else None
@@ -89,7 +107,7 @@ class ServiceResource(Kind[Service]):
         return (f"{_SETTINGS}\\{name}",)
 
     def same(self, field: str, wanted: Value, found: Value) -> bool:
-        return service_state.comparable(field, wanted) == service_state.comparable(field, found)
+        return _comparable(field, wanted) == _comparable(field, found)
 
     def hidden(self, found: State) -> Collection[str]:
         unsupported = found.get("unsupported")
@@ -101,7 +119,7 @@ class ServiceResource(Kind[Service]):
         if field == "environment" and isinstance(value, dict):
             return ", ".join(f"{name}={veiled(each)}" for name, each in value.items()) or "nothing"
         if field == _RECOVERY:
-            return service_state.recovery_in_words(value)
+            return _recovery_in_words(value)
         if isinstance(value, list | tuple):
             words = redacted_words(map(str, value))
             return (_command_line(words) if field == "command" else " ".join(words)) or "nothing"
@@ -113,7 +131,7 @@ class ServiceResource(Kind[Service]):
         return super().lacking(field, wanted, manner)
 
     def apply(self, host: Host, want: Service, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it has no content
-        definition = service_state.definition(want)
+        definition = _definition(want)
         if found is None:
             host.services.create(definition)
         elif not self._is_registered_so(want, found):
@@ -145,7 +163,7 @@ class ServiceResource(Kind[Service]):
             return None
         if not self.is_active(before):
             self.pause(host, name, manner)
-        host.services.restore(service_state.installed(name, before))
+        host.services.restore(_installed(name, before))
         return None
 
     # A service runs, and holds on to what it uses.
@@ -266,4 +284,55 @@ def _last_lines(host: Host, log: PureWindowsPath | None) -> Sequence[str]:
     return ()
 
 
-KIND = ServiceResource()
+# A service's registration as a state, and back.
+
+
+def _definition(want: Service) -> ServiceDefinition:
+    recovery = Recovery()
+    if want.restart is not None:
+        actions = tuple((RecoveryAction.RESTART, int(pause * 1000)) for pause in want.restart.after_seconds)
+        recovery = Recovery(actions, want.restart.forgiven_after_seconds, on_error_exit=True)
+    preshutdown = want.preshutdown_seconds
+    return ServiceDefinition(
+        want.name,
+        (str(want.program), *want.arguments),
+        want.display_name or want.name,
+        want.description,
+        StartType(want.start.value),
+        want.dependencies,
+        recovery=recovery,
+        environment=dict(want.environment),
+        preshutdown_milliseconds=None if preshutdown is None else int(preshutdown * 1000),
+    )
+
+
+def _state_of(service: InstalledService) -> dict[str, Value]:
+    return {
+        **document_of(service.definition),
+        "image_path": service.image_path,
+        "unsupported": list(service.unsupported),
+    }
+
+
+def _installed(name: str, state: State) -> InstalledService:
+    """The other way: a service as it was once read."""
+    unsupported = cast("Sequence[str]", state["unsupported"])
+    return InstalledService(definition_of(name, state), str(state["image_path"]), tuple(unsupported))
+
+
+def _recovery_in_words(value: Value) -> str:
+    recovery = cast("Mapping[str, Value]", value)
+    actions = cast("Sequence[tuple[str, int]]", recovery["actions"])
+    steps = [f"{_IN_WORDS[RecoveryAction[action]]} after {pause / 1000:g} s" for action, pause in actions]
+    if not steps:
+        return "nothing"
+    forgiven = f"all is forgiven after {recovery['reset_seconds']} s"
+    too = "also when it ends with an error" if recovery["on_error_exit"] else "not when it ends with an error"
+    return ", ".join([*steps, forgiven, too])
+
+
+def _comparable(field: str, value: Value) -> Value:
+    """Equal for what Windows takes for the same."""
+    if field in _CASELESS:
+        return [str(each).upper() for each in value] if isinstance(value, list) else str(value).upper()
+    return value

@@ -25,7 +25,7 @@ from agent.host.sandbox import open_sandbox
 from agent.host.sandbox.machine import Machine
 from agent.host.sandbox.networks import DOCUMENT
 from agent.host.sandbox.state import FOLDER_NAME
-from agent.resources.hns_objects import delete_all
+from agent.resources.hns import delete_all
 from agent.resources.kind import CannotBeSo
 from agent.spec import Key, Specification
 from agent.spec.hns_endpoint import HnsEndpoint

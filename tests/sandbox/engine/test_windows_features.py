@@ -17,7 +17,7 @@ from agent.host.sandbox.features import DOCUMENT
 from agent.host.sandbox.machine import Machine
 from agent.host.sandbox.state import State
 from agent.resources.kind import CannotBeSo
-from agent.resources.windows_feature import TAKEN_BACK
+from agent.resources.windows_settings import TAKEN_BACK
 from agent.spec import EnvironmentVariable, Specification
 from agent.spec.windows_feature import WindowsFeature
 from sandbox.engine.test_run import run

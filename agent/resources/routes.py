@@ -1,21 +1,29 @@
-"""A route: whether it is in force, and whether it is there again after the next start of Windows."""
+"""Routes, and whether an interface hands packets for others on."""
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
+from typing import ClassVar
 
 from agent.host.errors import NotFound
 from agent.host.networks import HNS
 from agent.host.networks import Route as HostRoute
 from agent.host.port import Host
-from agent.resources.kind import Kept, Kind, State, Value
+from agent.resources.kind import Kept, Kind, NotWell, State, Value
+from agent.spec.ip_forwarding import IpForwarding
 from agent.spec.route import Route
 
+_SWITCHED = re.compile(r"vEthernet \((.+)\)( \d+)?", re.IGNORECASE)
+"""How Windows calls the adapter that has the addresses, once there is a switch on the card itself; with a
+number where one is left that was called so."""
 _OVER = " over "
 _METRIC = 256
 """What Windows' own tools give a route that is to have none."""
 
 
 class RouteResource(Kind[Route]):
+    """A route: whether it is in force, and whether it is there again after the next start of Windows."""
+
     firm = frozenset({"active", "persistent"})
     kept_by = HNS
     """A switch that it puts on an adapter takes the adapter's routes away."""
@@ -86,4 +94,61 @@ def _remove(host: Host, name: str) -> None:
         host.routes.remove(HostRoute(destination, gateway))
 
 
-KIND = RouteResource()
+_THERE_WITHIN_SECONDS = 15.0
+_PAUSE_SECONDS = 0.1
+
+
+class IpForwardingResource(Kind[IpForwarding]):
+    """Whether an interface hands packets for others on.
+
+    Windows forgets it with the adapter, and at a start.
+    """
+
+    firm = frozenset({"forwards"})
+    kept_by = HNS
+    is_routing = True
+    wanted_of_all: ClassVar[State] = {"forwards": True}
+
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - there is but one
+        address = _address(host, name)
+        return None if address is None else {"forwards": host.routes.forwards(address)}
+
+    def apply(self, host: Host, want: IpForwarding, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - no content
+        if (trouble := _set(host, want.interface, forwards=True)) is not None:
+            raise NotWell(trouble)
+
+    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
+        """Where there was no such interface it goes with its adapter."""
+        return None if before is None else _set(host, name, forwards=bool(before["forwards"]))
+
+
+def _set(host: Host, name: str, *, forwards: bool) -> str | None:
+    """Why it could not be, in a line. What is not there hands nothing on anyhow."""
+    address = _awaited(host, name) if forwards else _address(host, name)
+    if address is not None:
+        host.routes.set_forwarding(address, forwards=forwards)
+    elif forwards:
+        return f"IP forwarding: there is no interface {name} within {_THERE_WITHIN_SECONDS:g} seconds"
+    return None
+
+
+def _awaited(host: Host, name: str) -> str | None:
+    """The adapter of an endpoint that was attached just now gets its address in its own time."""
+    deadline = host.clock.monotonic() + _THERE_WITHIN_SECONDS
+    while (address := _address(host, name)) is None and host.clock.monotonic() < deadline:
+        host.clock.sleep(_PAUSE_SECONDS)
+    return address
+
+
+def _address(host: Host, name: str) -> str | None:
+    """By which the interface is found: one of its own, of IPv4."""
+    for each in host.facts.addresses():
+        if ":" not in each.address and name in (each.address, card(each.interface)):
+            return each.address
+    return None
+
+
+def card(interface: str) -> str:
+    """Return the name of the network card that this interface is, or is a switch on."""
+    switched = _SWITCHED.fullmatch(interface)
+    return switched[1] if switched else interface
