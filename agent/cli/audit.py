@@ -33,7 +33,6 @@ from agent.engine.state_folder import StateFolder
 from agent.engine.target import Record
 from agent.host.errors import AccessDenied
 from agent.host.port import Host
-from agent.release import RELEASE
 from agent.spec import File, Key, Protection, Specification, Want
 
 RESTART = f"restart the service {KUBELET}: it reads its configuration when it starts"
@@ -181,14 +180,12 @@ def _mend(request: Request, host: Host, wrong: Sequence[Finding]) -> Mapping[Key
     }
     with recorded(host, "put right what the audit found", display(request)) as told:
         if own:
-            repaired = repair(host, RELEASE, told, own)
+            repaired = repair(host, told, own)
             for drift in repaired.left:
                 if why := "; ".join(line for line in repaired.trouble if drift.key.shown in line):
                     known[drift.key] = why
         if others:
-            done = make_so(
-                host, Specification.of(others, title=_TITLE), RELEASE, told, beside=True, part=AUDITED
-            )
+            done = make_so(host, Specification.of(others, title=_TITLE), told, beside=True, part=AUDITED)
             known |= {key: _KEPT_OTHERWISE for key, _ in done.kept_otherwise}
         for remark in _afterwards(others):
             told.remark(remark)

@@ -12,6 +12,7 @@ from agent.cli.run_log import EventId, RunLog
 from agent.engine.journal import Step
 from agent.engine.machine_lock import Busy
 from agent.engine.planning import Change, Plan
+from agent.engine.progress import Progress
 from agent.engine.run import TakenBack, Unfinished
 from agent.engine.target import Target
 from agent.engine.undoing import Undone
@@ -40,7 +41,7 @@ WARNING = "warning: "
 """How a line begins that tells of more than what is done: as all of wmcb's own it is told with its name."""
 
 
-class Told:
+class Told(Progress):
     """Each step is kept in the log, and shown as far as somebody wants to see it."""
 
     def __init__(self, host: Host, log: RunLog, shown: Display, foresight: Foresight) -> None:

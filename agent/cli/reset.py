@@ -22,7 +22,6 @@ from agent.engine.parts import LASTING
 from agent.engine.run import Done
 from agent.host.errors import HostError
 from agent.host.port import Host
-from agent.release import RELEASE
 from agent.resources.command import effects_stay
 from agent.resources.kind import State
 from agent.resources.windows_settings import TAKEN_BACK
@@ -99,7 +98,7 @@ def _leave(request: Request, host: Host, leaving: Leaving, told: Told) -> Done:
     continuing.forget(host)
     manners, but = _manners(request), _stays(request)
     try:
-        return engine.reset(host, RELEASE, told, leaving.when_stopped, manners, but)
+        return engine.reset(host, told, leaving.when_stopped, manners, but)
     except engine.TakenBack as failure:
         undone = replace(failure.undone, left=(*failure.undone.left, *leaving.lost()))
         raise engine.TakenBack(undone) from failure.__cause__

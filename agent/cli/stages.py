@@ -22,7 +22,6 @@ from agent.engine.planning import Plan
 from agent.engine.run import Done
 from agent.host.errors import HostError
 from agent.host.port import Host
-from agent.release import RELEASE
 from agent.resources.kind import CannotBeSo, NotWell
 from agent.sources.report import Origin
 from agent.sources.urls import shown
@@ -59,7 +58,7 @@ def make(request: Request, host: Host, stage: Stage) -> Done:
         stage = _fetched(host, stage, Fetching(told))
         try:
             command = command_line(request)
-            done = engine.make_so(host, stage.specification, RELEASE, told, command=command, part=stage.part)
+            done = engine.make_so(host, stage.specification, told, command=command, part=stage.part)
         except CannotBeSo as fault:
             raise _at_its_place(fault, stage) from fault
         except engine.TakenBack as failure:

@@ -17,6 +17,7 @@ from agent.engine.inventory import check_format, check_kinds, written_format
 from agent.engine.state_folder import StateFolder
 from agent.engine.target import NODE, to_document, to_key
 from agent.host.errors import NoSpace
+from agent.release import RELEASE
 from agent.resources.kind import CannotBeSo, State, Value
 from agent.resources.own_folder import sealed, unsealed
 from agent.spec import Key
@@ -66,12 +67,12 @@ class Journal:
     """There is something after its lines, and nothing can be added to that."""
 
     @classmethod
-    def begin(cls, folder: StateFolder, version: str, *, repairs: bool = False, part: str = NODE) -> Journal:
+    def begin(cls, folder: StateFolder, *, repairs: bool = False, part: str = NODE) -> Journal:
         run = os.urandom(8).hex()  # to import secrets draws in far more
         head: dict[str, Value] = {
             "format": written_format(has_parts=part != NODE),
             "run": run,
-            "wmcb": version,
+            "wmcb": RELEASE,
             "repairs": repairs,
             "part": part,
         }

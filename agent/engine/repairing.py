@@ -108,7 +108,6 @@ def outlook(host: Host, keys: Collection[Key] | None = None) -> Outlook:
 
 def repair(
     host: Host,
-    version: str,
     progress: Progress,
     keys: Collection[Key],
     *,
@@ -131,7 +130,7 @@ def repair(
         if not (planned.changes or planned.resumes):
             return Repaired(tuple(_Look(host, inventory.records, keys).drifts()))
         folder.ensure()
-        journal = Journal.begin(folder, version, repairs=True)
+        journal = Journal.begin(folder, repairs=True)
         making = Making(host, folder, journal, progress)
         repairing = _Repairing(host, folder, making, lambda: is_ending() or is_awaited(host))
         try:

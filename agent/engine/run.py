@@ -161,7 +161,6 @@ def _cut_off(host: Host) -> Journal | None:
 def make_so(
     host: Host,
     specification: Specification,
-    version: str,
     progress: Progress,
     confirm: Callable[[], None] | None = None,
     *,
@@ -223,7 +222,7 @@ def make_so(
         if prepare is not None and journal is None and planned.pauses:
             prepare()
         folder.ensure()
-        journal = journal or Journal.begin(folder, version, part=part or NODE)
+        journal = journal or Journal.begin(folder, part=part or NODE)
         making = Making(host, folder, journal, progress, goes_on=part is None)
         try:
             tidy(host, (change.target.key for change in planned.changes))
@@ -307,7 +306,6 @@ def take_back_part(host: Host, progress: Progress) -> Undone | None:
 
 def reset(
     host: Host,
-    version: str,
     progress: Progress,
     stopped: Callable[[], None] | None = None,
     manners: Mapping[str, State] = AS_MADE,
@@ -320,7 +318,7 @@ def reset(
     `manners` says of kinds what is asked for beside how each resource was made.
     """
     nothing = Specification()
-    return make_so(host, nothing, version, progress, stopped=stopped, part=None, manners=manners, but=but)
+    return make_so(host, nothing, progress, stopped=stopped, part=None, manners=manners, but=but)
 
 
 def _in_manner(records: Mapping[Key, Record], manners: Mapping[str, State]) -> Mapping[Key, Record]:

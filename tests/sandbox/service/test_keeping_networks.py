@@ -140,7 +140,7 @@ def test_nor_is_that_forgotten_while_somebodys_run_is_unfinished(keeper: Keeper)
     files = [File(folder / name, Inline(b"1")) for name in ("a", "b")]
     with pytest.raises(Killed):
         wanted = Specification.of([Directory(folder), *files])
-        make_so(powered(keeper.host, Power(6)), wanted, "test", Silent(), beside=True)
+        make_so(powered(keeper.host, Power(6)), wanted, Silent(), beside=True)
     hns_starts_anew(keeper)
     assert keeper.started == []
     take_back(keeper.host, Silent())
