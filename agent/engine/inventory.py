@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 
 from agent.engine.state_folder import StateFolder
 from agent.engine.target import NODE, Record
+from agent.host.port import Host
 from agent.resources import UnknownKind, kind_named
 from agent.resources.kind import CannotBeSo
 from agent.resources.own_folder import is_secret, sealed, unsealed
@@ -132,3 +133,10 @@ def check_format(file: str, found: object) -> None:
         raise CannotBeSo(
             f"{file} was written by a newer wmcb (format {found}, known: {FORMAT}); use that one"
         )
+
+
+def read_state(host: Host) -> tuple[StateFolder, Inventory]:
+    """Return what is remembered, for those who only look. Raises CannotBeSo."""
+    folder = StateFolder.of(host)
+    folder.check()
+    return folder, Inventory.load(folder)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.engine.inventory import check_format, check_kinds, written_format
+from agent.engine.inventory import Inventory, check_format, check_kinds, written_format
 from agent.engine.state_folder import StateFolder
 from agent.engine.target import NODE, to_document, to_key
 from agent.host.errors import NoSpace
@@ -133,6 +133,9 @@ class Journal:
             first.setdefault(step.key, step.before)
         return first
 
+    def is_over(self, inventory: Inventory) -> bool:
+        return self.repairs or self.run == inventory.run
+
     def end(self) -> None:
         self._folder.remove(self._folder.journal)
 
@@ -148,3 +151,12 @@ def _is_whole(line: bytes) -> bool:
 
 def _line(document: Mapping[str, Value]) -> bytes:
     return json.dumps(document).encode() + b"\n"
+
+
+def unfinished(folder: StateFolder, inventory: Inventory) -> Journal | None:
+    """A journal whose run wrote the inventory had come to its end: only its removal was missed.
+
+    That of a repair needs no finishing either: what is still to be repaired shows.
+    """
+    journal = Journal.unfinished(folder)
+    return None if journal is None or journal.is_over(inventory) else journal

@@ -15,9 +15,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
 
-from agent.engine.inventory import Inventory
+from agent.engine.inventory import Inventory, Origin
 from agent.engine.journal import Journal
-from agent.engine.planning import Action, Change, differences
+from agent.engine.planning import Action, Change, Match, Plan, differences
 from agent.engine.target import NODE, Record, Target
 from agent.host.port import Host
 from agent.resources.directory import ClosedFolder, closed_folder, confined, confined_state
@@ -259,3 +259,60 @@ def _check(host: Host, want: Want, record: Record, inventory: Inventory, part: s
 
 def _holder(inventory: Inventory, part: str) -> str:
     return inventory.title_of(part) or "what made this machine a node"
+
+
+def origins_of_run(
+    inventory: Inventory, specification: Specification, recipe: str, command: str, scope: Scope
+) -> Mapping[str, Origin]:
+    """Of what is on the machine when this has been made so."""
+    part = scope.part
+    if part is None:
+        return {name: origin for name, origin in inventory.origins.items() if name in scope.but}
+    title = specification.title or (inventory.title_of(part) if scope.beside else "")
+    command = command or (inventory.command if scope.beside and part == NODE else "")
+    others = {name: origin for name, origin in inventory.origins.items() if name != part}
+    return {**others, part: Origin(title, recipe, command)} if part == NODE or title or recipe else others
+
+
+def are_known(origins: Mapping[str, Origin], inventory: Inventory) -> bool:
+    """As far as they say something."""
+    return len(origins) >= len(inventory.origins) and all(
+        origin.title in ("", inventory.title_of(part))
+        and origin.recipe in ("", inventory.recipe_of(part))
+        and origin.command in ("", inventory.origins.get(part, Origin()).command)
+        for part, origin in origins.items()
+    )
+
+
+def with_others(
+    mine: Share, records: Mapping[Key, Record], remembered: Mapping[Key, Record]
+) -> dict[Key, Record]:
+    """In the order in which they were made first: what is used comes before what uses it."""
+    together = {**mine.others, **records}
+    return {key: together[key] for key in (*remembered, *records) if key in together}
+
+
+def records_of_run(
+    host: Host,
+    mine: Share,
+    planned: Plan,
+    settled: Mapping[Key, State | None],
+    inventory: Inventory,
+    first_before: Mapping[Key, State | None],
+    part: str | None,
+) -> dict[Key, Record]:
+    looked_at: dict[Key, Change | Match] = {match.target.key: match for match in planned.unchanged}
+    looked_at |= {change.target.key: change for change in planned.changes}
+    records = {}
+    for want in mine.specification.wants:
+        key = want.key
+        target, found = looked_at[key].target, looked_at[key].found
+        known, now = inventory.records.get(key), settled.get(key, found)
+        if target.kind.comes_later:
+            now = target.observe(host)
+        if known and now is None and known.target.kind.is_over(host, known.target.manner):
+            records[key] = known  # whatever it would have to be now, it is not needed any more
+        else:
+            before = known.before if known else first_before.get(key, now)
+            records[key] = Record(target, before, now, wanting(target, known, part or NODE))
+    return records

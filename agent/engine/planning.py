@@ -5,8 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from agent.engine.looking import seen_at_once
-from agent.engine.target import Record, Target
+from agent.engine.target import Record, Target, seen_at_once
 from agent.host.errors import HostError
 from agent.host.port import Host
 from agent.resources.kind import CannotBeSo, State, Value, pausable

@@ -9,9 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
 
-from agent.engine.inventory import Inventory
-from agent.engine.journal import Journal
-from agent.engine.looking import seen_at_once
+from agent.engine.inventory import Inventory, read_state
+from agent.engine.journal import Journal, unfinished
 from agent.engine.machine_lock import give_way, held_by_service, is_awaited
 from agent.engine.making import Making
 from agent.engine.planning import (
@@ -25,9 +24,10 @@ from agent.engine.planning import (
     users_first,
 )
 from agent.engine.progress import Progress
-from agent.engine.run import Unfinished, clean_up, read_state, secured_state, unfinished
+from agent.engine.run import Unfinished
 from agent.engine.state_folder import StateFolder
-from agent.engine.target import Record, Target
+from agent.engine.target import Record, Target, seen_at_once
+from agent.engine.undoing import clean_up, secured_state
 from agent.hashing import new_sha256
 from agent.host.errors import AlreadyExists, HostError, NotFound
 from agent.host.port import Host

@@ -1,19 +1,22 @@
-"""A resource as the engine handles it: by key, with states that are plain documents."""
+"""A resource as the engine handles it, by key; its states are plain documents; and how many are observed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from agent.host.errors import HostError
 from agent.host.port import Host
 from agent.redaction import register, register_document, register_name, register_words
 from agent.resources import kind_named
-from agent.resources.kind import Kind, State, Value
+from agent.resources.kind import CannotBeSo, Kind, State, Value
 from agent.spec import Key, Want
 
 NODE = ""
 """The part of what makes the machine a node: bootstrap, join, user data."""
+_FEW = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,38 @@ class Record:
         _register_secrets(target.key, before or {}, target.manner)
         parts, is_leaving = tuple(document.get("parts", (NODE,))), bool(document.get("is_leaving"))
         return cls(target, before, document["settled"], parts, document.get("asked_in"), is_leaving)
+
+
+def seen_or_not(
+    host: Host, records: Mapping[Key, Record]
+) -> tuple[Mapping[Key, State | None], Mapping[Key, str]]:
+    """How they are, and of those that nobody can look at just now, why."""
+    seen, unseen = dict(seen_at_once(host, records)), {}
+    for key, record in records.items():
+        if key not in seen:
+            try:
+                seen[key] = record.target.observe(host)
+            except (HostError, CannotBeSo) as fault:
+                unseen[key] = str(fault)
+    return seen, unseen
+
+
+def seen_at_once(host: Host, keys: Iterable[Key]) -> Mapping[Key, State | None]:
+    """Of those of which there are many, and which need not be looked at one by one.
+
+    What cannot be looked at is left out: whoever looks at it alone learns why.
+    """
+    by_kind: dict[str, list[Key]] = {}
+    for key in keys:
+        by_kind.setdefault(key.kind, []).append(key)
+    seen: dict[Key, State | None] = {}
+    for kind, alike in by_kind.items():
+        if len(alike) > _FEW:
+            with suppress(HostError):
+                found = kind_named(kind).observe_all(host)
+                if found is not None:
+                    seen |= {key: found.get(key.name) for key in alike}
+    return seen
 
 
 def _register_secrets(key: Key, state: State, manner: State) -> None:

@@ -66,11 +66,7 @@ class RouteResource(Kind[Route]):
 
 
 def _state(route: HostRoute) -> State:
-    state: dict[str, Value] = {
-        "active": route.active,
-        "persistent": route.persistent,
-        "metric": route.metric,
-    }
+    state: dict[str, Value] = {"active": route.active, "persistent": route.persistent, "metric": route.metric}
     return state if route.interface is None else {**state, "interface": route.interface}
 
 
