@@ -73,7 +73,7 @@ def show_preview(
     first: Sequence[Plan] = (),
     also: Iterable[str] = (),
     anyhow: Iterable[str] = (),
-    manners: Mapping[str, State] = engine.AS_MADE,
+    manners: Mapping[str, State] = {},
 ) -> None:
     """What a run would do, on standard output. Raises Failure for what stands in its way.
 

@@ -85,7 +85,7 @@ def run(request: Request) -> int:
 
 def _manners(request: Request) -> Mapping[str, State]:
     if not request.has(options.FEATURES):
-        return engine.AS_MADE
+        return {}
     return {WindowsFeature.kind: {TAKEN_BACK: True}}
 
 

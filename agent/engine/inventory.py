@@ -44,19 +44,11 @@ class Inventory:
     origins: Mapping[str, Origin] = field(default_factory=dict)
     """Of each part that there is something of."""
 
-    @property
-    def title(self) -> str:
-        return self.title_of(NODE)
-
-    def title_of(self, part: str) -> str:
-        return self.origins.get(part, Origin()).title
+    def origin_of(self, part: str) -> Origin:
+        return self.origins.get(part, Origin())
 
     def recipe_of(self, part: str) -> str:
-        return self.origins.get(part, Origin()).recipe
-
-    @property
-    def command(self) -> str:
-        return self.origins.get(NODE, Origin()).command
+        return self.origin_of(part).recipe
 
     @classmethod
     def load(cls, folder: StateFolder) -> Inventory:
@@ -95,7 +87,7 @@ class Inventory:
         document = {
             "format": written_format(has_parts=bool(has_parts)),
             "run": self.run,
-            **asdict(self.origins.get(NODE, Origin())),
+            **asdict(self.origin_of(NODE)),
             "resources": [record.document() for record in self.records.values()],
         }
         if others:

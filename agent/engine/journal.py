@@ -15,7 +15,7 @@ from typing import Any
 
 from agent.engine.inventory import Inventory, check_format, check_kinds, written_format
 from agent.engine.state_folder import StateFolder
-from agent.engine.target import NODE, to_document, to_key
+from agent.engine.target import NODE
 from agent.host.errors import NoSpace
 from agent.release import RELEASE
 from agent.resources.kind import CannotBeSo, State, Value
@@ -40,14 +40,14 @@ class Step:
     def document(self) -> dict[str, Value]:
         return {
             "deed": self.deed.value,
-            "key": to_document(self.key),
+            "key": [self.key.kind, self.key.name],
             "before": self.before,
             "manner": self.manner,
         }
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Step:
-        deed, key = Deed(document["deed"]), to_key(document["key"])
+        deed, key = Deed(document["deed"]), Key(*document["key"])
         return cls(deed, key, document["before"], document["manner"])
 
 

@@ -198,7 +198,11 @@ def _refuse_anothers_files(
 ) -> None:
     foreign = {key: record for key, record in others.items() if part not in record.parts}
     inside = {PureWindowsPath(key.name): key for key in foreign if key.kind in _SAY_WHAT_IS_IN_FILES}
-    files = {PureWindowsPath(key.name): key for key, record in foreign.items() if _has_content(key, record)}
+    files = {
+        PureWindowsPath(key.name): key
+        for key, record in foreign.items()
+        if key.kind == File.kind and "sha256" in record.target.wanted
+    }
     for want in specification.wants:
         # One whose content nobody gives, as an audit's, is only closed to others.
         if inside and isinstance(want, File) and want.content is not None:
@@ -210,10 +214,6 @@ def _refuse_anothers_files(
             continue
         if there is not None:
             raise Taken(want.key, _holder(inventory, foreign[there].parts[0]), ())
-
-
-def _has_content(key: Key, record: Record) -> bool:
-    return key.kind == File.kind and "sha256" in record.target.wanted
 
 
 def wanting(target: Target, known: Record | None, part: str) -> tuple[str, ...]:
@@ -258,7 +258,7 @@ def _check(host: Host, want: Want, record: Record, inventory: Inventory, part: s
 
 
 def _holder(inventory: Inventory, part: str) -> str:
-    return inventory.title_of(part) or "what made this machine a node"
+    return inventory.origin_of(part).title or "what made this machine a node"
 
 
 def origins_of_run(
@@ -268,8 +268,8 @@ def origins_of_run(
     part = scope.part
     if part is None:
         return {name: origin for name, origin in inventory.origins.items() if name in scope.but}
-    title = specification.title or (inventory.title_of(part) if scope.beside else "")
-    command = command or (inventory.command if scope.beside and part == NODE else "")
+    before = inventory.origin_of(part) if scope.beside else Origin()
+    title, command = specification.title or before.title, command or (before.command if part == NODE else "")
     others = {name: origin for name, origin in inventory.origins.items() if name != part}
     return {**others, part: Origin(title, recipe, command)} if part == NODE or title or recipe else others
 
@@ -277,9 +277,9 @@ def origins_of_run(
 def are_known(origins: Mapping[str, Origin], inventory: Inventory) -> bool:
     """As far as they say something."""
     return len(origins) >= len(inventory.origins) and all(
-        origin.title in ("", inventory.title_of(part))
+        origin.title in ("", inventory.origin_of(part).title)
         and origin.recipe in ("", inventory.recipe_of(part))
-        and origin.command in ("", inventory.origins.get(part, Origin()).command)
+        and origin.command in ("", inventory.origin_of(part).command)
         for part, origin in origins.items()
     )
 

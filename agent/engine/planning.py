@@ -11,10 +11,6 @@ from agent.host.port import Host
 from agent.resources.kind import CannotBeSo, State, Value, pausable
 from agent.spec import Key, Note, Specification, Want
 
-NOTHING_SEEN: Mapping[Key, State | None] = {}
-NOTHING_BESIDE: Mapping[Key, Record] = {}
-
-
 _MOST_TOLD = 10
 
 
@@ -135,8 +131,8 @@ def plan(
     host: Host,
     specification: Specification,
     remembered: Mapping[Key, Record],
-    seen: Mapping[Key, State | None] = NOTHING_SEEN,
-    others: Mapping[Key, Record] = NOTHING_BESIDE,
+    seen: Mapping[Key, State | None] = {},
+    others: Mapping[Key, Record] = {},
     stopped: Collection[Key] = (),
 ) -> Plan:
     """`seen` has been looked at just now, and is not again. Raises CannotBeSo for what stands in the way.

@@ -137,7 +137,7 @@ def repair(
             repairing.carry_out(planned)
             postponed = frozenset(repairing.postponed)
             again = _Look(host, inventory.records, {*keys} - postponed)
-            trouble = (*repairing.trouble, *again.troubles())
+            trouble = (*repairing.trouble, *(f"{key}: {why}" for key, why in again.unseen.items()))
             return Repaired(tuple(again.drifts()), trouble, frozenset(repairing.restarted), postponed)
         finally:
             clean_up(host, folder, inventory, journal)
@@ -171,9 +171,6 @@ class _Look:
             if isinstance(each, Change):
                 fields = tuple(one.field for one in each.differences)
                 yield Drift(each.target.key, fields, each.found is None)
-
-    def troubles(self) -> Iterator[str]:
-        return (f"{key}: {why}" for key, why in self.unseen.items())
 
     def _compared(self, records: Sequence[Record]) -> Iterator[Change | Match]:
         for record in map(_without_health, records):

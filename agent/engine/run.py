@@ -5,7 +5,6 @@ back at once; what was cut off is finished by the next run, or taken back if tha
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
@@ -37,7 +36,6 @@ from agent.host.port import Host
 from agent.resources.kind import CannotBeSo, State, field_in_words
 from agent.spec import Key, Specification, Want
 
-AS_MADE: Mapping[str, State] = {}
 _MOMENT_SECONDS = 0.5
 _PAUSE_SECONDS = 0.05
 
@@ -89,7 +87,7 @@ def preview(
     *,
     beside: bool = False,
     part: str | None = NODE,
-    manners: Mapping[str, State] = AS_MADE,
+    manners: Mapping[str, State] = {},
     but: Collection[str] = (),
 ) -> Plan:
     """What `make_so` would do. Raises CannotBeSo."""
@@ -108,7 +106,8 @@ def _planned(host: Host, mine: Share, part: str | None, journal: Journal | None)
     seen, unseen = seen_or_not(host, mine.remembered) if part is None else ({}, {})
     mine = restarting.without(mine, unseen.keys())
     others = {key: record for key, record in mine.others.items() if key not in unseen}
-    stopped = _stopped_by(journal)
+    # What a run that was cut off may have left stopped.
+    stopped = {step.key for step in journal.steps if step.deed is Deed.PAUSE} if journal else ()
     planned = plan(host, mine.specification, mine.remembered, seen, others=others, stopped=stopped)
     changes = (*planned.changes, *confining(host, mine))
     return mine, replace(planned, changes=changes, stays=unseen)
@@ -132,11 +131,6 @@ def _with(regained: Sequence[Change], planned: Plan) -> Plan:
     keys = {change.target.key for change in regained}
     unchanged = tuple(match for match in planned.unchanged if match.target.key not in keys)
     return replace(planned, changes=(*planned.changes, *regained), unchanged=unchanged)
-
-
-def _stopped_by(journal: Journal | None) -> AbstractSet[Key]:
-    """What a run that was cut off may have left stopped."""
-    return {step.key for step in journal.steps if step.deed is Deed.PAUSE} if journal else set()
 
 
 def interrupted(host: Host) -> int | None:
@@ -172,7 +166,7 @@ def make_so(
     recipe: str = "",
     command: str = "",
     part: str | None = NODE,
-    manners: Mapping[str, State] = AS_MADE,
+    manners: Mapping[str, State] = {},
     but: Collection[str] = (),
     is_resident: bool = False,
 ) -> Done:
@@ -310,7 +304,7 @@ def reset(
     host: Host,
     progress: Progress,
     stopped: Callable[[], None] | None = None,
-    manners: Mapping[str, State] = AS_MADE,
+    manners: Mapping[str, State] = {},
     but: Collection[str] = (),
 ) -> Done:
     """Takes away what wmcb put on this machine, and gives back what it replaced, `but` for what is of these
@@ -387,7 +381,7 @@ class Status:
 
 def title(host: Host) -> str:
     """Where what is on this machine came from; empty where nothing is."""
-    return read_state(host)[1].title
+    return read_state(host)[1].origin_of(NODE).title
 
 
 def status(host: Host) -> Status:
@@ -411,7 +405,9 @@ def _status(host: Host, folder: StateFolder, inventory: Inventory) -> Status:
     under_way = under_way or host.processes.is_held(LOCK)
     is_cut_off = is_cut_off and not under_way
     awaiting = tuple(restarting.awaiting(host, inventory.records).values())
-    return Status(inventory.title, standings, is_cut_off, inventory.origins, under_way, awaiting)
+    return Status(
+        inventory.origin_of(NODE).title, standings, is_cut_off, inventory.origins, under_way, awaiting
+    )
 
 
 def _standings(host: Host, inventory: Inventory) -> Iterator[Standing]:

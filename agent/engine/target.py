@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,16 +44,16 @@ class Target:
 
     def document(self) -> dict[str, Value]:
         return {
-            "key": to_document(self.key),
+            "key": [self.key.kind, self.key.name],
             "wanted": self.wanted,
             "manner": self.manner,
-            "uses": [to_document(key) for key in self.uses],
+            "uses": [[key.kind, key.name] for key in self.uses],
         }
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Target:
-        uses = tuple(map(to_key, document["uses"]))
-        target = cls(to_key(document["key"]), document["wanted"], document["manner"], uses)
+        uses = tuple(Key(*each) for each in document["uses"])
+        target = cls(Key(*document["key"]), document["wanted"], document["manner"], uses)
         _register_secrets(target.key, target.wanted, target.manner)
         return target
 
@@ -141,12 +141,3 @@ def _register_secrets(key: Key, state: State, manner: State) -> None:
                 register(*map(str, value if isinstance(value, list | tuple) else [value]))
         else:
             register_document(value, field_name)
-
-
-def to_document(key: Key) -> Value:
-    return [key.kind, key.name]
-
-
-def to_key(document: Sequence[str]) -> Key:
-    kind, name = document
-    return Key(kind, name)

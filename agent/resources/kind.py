@@ -45,8 +45,6 @@ def veiled(value: Value) -> str:
 
 _WORDS = {"sid_type": "SID type"}
 
-NO_FAULTS: Mapping[Key, str] = {}
-
 
 def field_in_words(field: str) -> str:
     """A field of a state, for a person; programs are told the field itself."""
@@ -56,7 +54,7 @@ def field_in_words(field: str) -> str:
 class CannotBeSo(Exception):
     """Something stands in the way of what is wanted. One line: what, and what to do."""
 
-    def __init__(self, text: str, faults: Mapping[Key, str] = NO_FAULTS) -> None:
+    def __init__(self, text: str, faults: Mapping[Key, str] = {}) -> None:
         """`faults` are the same by the resource that each is about, where that is known."""
         super().__init__(text)
         self.faults = faults
