@@ -1,6 +1,6 @@
 """A folder, and what of its content others could change, or read where that is not for them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from agent.host.principals import SIDS
 from agent.host.protection import granted_to_others
 from agent.host.sddl import FILE_EXECUTE, FILE_READ, SecurityDescriptor
 from agent.resources import descriptors, trees
-from agent.resources.kind import Kept, Kind, State, Value
+from agent.resources.kind import Kept, Kind, State, Value, mapping_in
 from agent.spec import Directory, File, Key, Protection, Want
 
 _MOST_EXPOSED = 20_000
@@ -91,7 +91,7 @@ class DirectoryResource(Kind[Directory]):
         if field == _APART and isinstance(value, list):
             return ", ".join(map(str, value))
         if field in _LOOKS.values():
-            names = list(_mapping(value))
+            names = list(mapping_in(value))
             return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if names[5:] else "") or "nothing"
         return super().shown(field, value, manner)
 
@@ -99,7 +99,7 @@ class DirectoryResource(Kind[Directory]):
         if found is not None and found["type"] != FileKind.DIRECTORY.value:
             return f"{want.path} is a {found['type']}, where a folder is to be; move it away"
         if found is not None and any(
-            len(_mapping(found.get(look))) > _MOST_EXPOSED for look in _LOOKS.values()
+            len(mapping_in(found.get(look))) > _MOST_EXPOSED for look in _LOOKS.values()
         ):
             return f"{want.path} holds over {_MOST_EXPOSED} files that are open to users; give another folder"
         return None
@@ -112,7 +112,7 @@ class DirectoryResource(Kind[Directory]):
         # Of a shared folder the folder alone: this hands nothing down to what is in it, which is others'.
         host.files.set_descriptor(want.path, descriptor)
         if not want.shared and want.protection in _LOOKS:
-            for name, former in _mapping(found.get(_LOOKS[want.protection])).items():
+            for name, former in mapping_in(found.get(_LOOKS[want.protection])).items():
                 _protect(host, want.path / name, _to_be(want.protection, former))
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:
@@ -156,10 +156,6 @@ def is_open_on_purpose(host: Host, folder: PureWindowsPath) -> bool:
         return True
     whole = (facts.system_directory(), facts.profiles())
     return any(folder == place or place in folder.parents for place in whole)
-
-
-def _mapping(value: Value) -> Mapping[str, Value]:
-    return value if isinstance(value, dict) else {}
 
 
 def _names(value: Value) -> frozenset[str]:
@@ -225,7 +221,7 @@ def _expose_again(host: Host, folder: PureWindowsPath, before: State) -> None:
     for protection, field in _LOOKS.items():
         if field not in before:
             continue
-        former = _mapping(before[field])
+        former = mapping_in(before[field])
         for name, opened in list(_exposed(host, folder, _TO_CHANGE, _names(before.get(_APART)))):
             if name not in former:
                 _protect(host, folder / name, _to_be(protection, opened))

@@ -11,7 +11,7 @@ from agent.host.errors import HostError, NotFound, Unsupported
 from agent.host.networks import HNS, ContainerNetwork, NetworkEndpoint, NetworkPolicy, Route, Subnet
 from agent.host.port import Host
 from agent.resources.container_program import is_running
-from agent.resources.kind import CannotBeSo, Kept, Kind, NotWell, State, Value, W
+from agent.resources.kind import CannotBeSo, Kept, Kind, NotWell, State, Value, W, without_none
 from agent.resources.routes import card
 from agent.spec import Want
 from agent.spec.hns_endpoint import HnsEndpoint
@@ -44,17 +44,15 @@ class HnsNetworkResource(_HnsResource[HnsNetwork]):
     firm = frozenset({"type", "subnets"})
 
     def wanted(self, want: HnsNetwork) -> State:
-        wanted: dict[str, Value] = {"type": want.type.value}
-        if want.subnets:  # else HNS chooses them
-            wanted["subnets"] = [[each.prefix, each.gateway, each.vsid] for each in want.subnets]
-        if want.policies:
-            wanted["policies"] = [[each.type, each.settings] for each in want.policies]
-        if want.adapter is not None:
-            wanted["adapter"] = want.adapter
-        return wanted
+        # Where none are given HNS chooses the subnets.
+        subnets = [[each.prefix, each.gateway, each.vsid] for each in want.subnets] or None
+        policies = [[each.type, each.settings] for each in want.policies] or None
+        return without_none(
+            {"type": want.type.value, "subnets": subnets, "policies": policies, "adapter": want.adapter}
+        )
 
     def manner(self, want: HnsNetwork) -> State:
-        return {} if want.address is None else {"address": want.address}
+        return without_none({"address": want.address})
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - all are cheap
         found = _network_named(host, name)
@@ -277,12 +275,8 @@ class HnsEndpointResource(_HnsResource[HnsEndpoint]):
     firm = frozenset({"network", "address"})
 
     def wanted(self, want: HnsEndpoint) -> State:
-        wanted: dict[str, Value] = {"network": want.network, "address": want.address, "attached": True}
-        if want.gateway is not None:
-            wanted["gateway"] = want.gateway
-        if want.mac is not None:
-            wanted["mac"] = want.mac
-        return wanted
+        chosen = without_none({"gateway": want.gateway, "mac": want.mac})
+        return {"network": want.network, "address": want.address, "attached": True, **chosen}
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - all are cheap
         """One whose network is gone is as good as none."""

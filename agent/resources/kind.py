@@ -46,6 +46,16 @@ def veiled(value: Value) -> str:
 _WORDS = {"sid_type": "SID type"}
 
 
+def mapping_in(value: Value) -> Mapping[str, Value]:
+    """Return a state's value that is a mapping; an empty one in place of all else."""
+    return value if isinstance(value, dict) else {}
+
+
+def without_none(fields: State) -> State:
+    """Return the fields that have a value: what is not asked for is in no state."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
 def field_in_words(field: str) -> str:
     """A field of a state, for a person; programs are told the field itself."""
     return _WORDS.get(field) or field.replace("_", " ")

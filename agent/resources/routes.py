@@ -9,7 +9,7 @@ from agent.host.errors import NotFound
 from agent.host.networks import HNS
 from agent.host.networks import Route as HostRoute
 from agent.host.port import Host
-from agent.resources.kind import Kept, Kind, NotWell, State, Value
+from agent.resources.kind import Kept, Kind, NotWell, State, without_none
 from agent.spec.ip_forwarding import IpForwarding
 from agent.spec.route import Route
 
@@ -30,12 +30,8 @@ class RouteResource(Kind[Route]):
     is_routing = True
 
     def wanted(self, want: Route) -> State:
-        wanted: dict[str, Value] = {"active": True, "persistent": want.persistent}
-        if want.metric is not None:
-            wanted["metric"] = want.metric
-        if want.interface is not None:
-            wanted["interface"] = want.interface
-        return wanted
+        chosen = without_none({"metric": want.metric, "interface": want.interface})
+        return {"active": True, "persistent": want.persistent, **chosen}
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:
         destination, _, gateway = name.partition(_OVER)
@@ -66,8 +62,8 @@ class RouteResource(Kind[Route]):
 
 
 def _state(route: HostRoute) -> State:
-    state: dict[str, Value] = {"active": route.active, "persistent": route.persistent, "metric": route.metric}
-    return state if route.interface is None else {**state, "interface": route.interface}
+    interface = without_none({"interface": route.interface})
+    return {"active": route.active, "persistent": route.persistent, "metric": route.metric, **interface}
 
 
 def _make(host: Host, name: str, state: State) -> None:

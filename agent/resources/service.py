@@ -27,7 +27,7 @@ from agent.host.port import (
     StartType,
 )
 from agent.redaction import redacted, redacted_words
-from agent.resources.kind import CannotBeSo, Kept, Kind, NotWell, State, Value, veiled
+from agent.resources.kind import CannotBeSo, Kept, Kind, NotWell, State, Value, veiled, without_none
 from agent.resources.stopping import ask_to_stop, end, running_by_need
 from agent.resources.trees import is_file
 from agent.spec import Service
@@ -82,12 +82,13 @@ class ServiceResource(Kind[Service]):
 
     def manner(self, want: Service) -> State:
         # Whole milliseconds: a state has no fractions.
-        manner: dict[str, Value] = {"stop_within_milliseconds": int(want.stop_within_seconds * 1000)}
-        if want.restarts_with:
-            manner["restarts_with"] = list(want.restarts_with)
-        if want.health is not None:
-            manner["well_within_milliseconds"] = int(want.health.within_seconds * 1000)
-        return manner | ({"log": str(want.log)} if want.log else {})
+        manner: dict[str, Value] = {
+            "stop_within_milliseconds": int(want.stop_within_seconds * 1000),
+            "restarts_with": list(want.restarts_with) or None,
+            "well_within_milliseconds": int(want.health.within_seconds * 1000) if want.health else None,
+            "log": str(want.log) if want.log else None,
+        }
+        return without_none(manner)
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:
         installed = host.services.read(name)
