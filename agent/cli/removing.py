@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from agent.host.port import Host
 from agent.resources import kind_named
 from agent.resources.kind import pausable
-from agent.resources.stopping import ask_shared_to_stop, running_by_need
+from agent.resources.service import ask_shared_to_stop, running_by_need
 from agent.spec import Service
 
 _STOP_SECONDS = 60.0

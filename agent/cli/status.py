@@ -1,7 +1,7 @@
 """`wmcb status`."""
 
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import PureWindowsPath
 
@@ -19,9 +19,8 @@ from agent.cli.shown_following import Following
 from agent.cli.streams import say
 from agent.engine import run as engine
 from agent.engine.run import Status
-from agent.host.errors import HostError
 from agent.host.port import Host, ServiceState
-from agent.redaction import redacted
+from agent.resources.service import last_lines
 from agent.spec import Key
 from service import pausing
 from service.program import SERVICE
@@ -30,7 +29,6 @@ _RESIDENT = {
     ServiceState.RUNNING: "runs",
     ServiceState.STOPPED: f"is stopped; sc.exe start {SERVICE} starts it",
 }
-_TAIL = 8192
 _LINES = 5
 
 
@@ -41,7 +39,7 @@ def show(request: Request) -> int:
         status = observed(request, host)
         pause, following = pausing.read(host), shown_following.following(host)
     resident = resident_state(host)
-    logs = {path: lines for path in _logs(status) if (lines := _last_lines(host, path))}
+    logs = {path: lines for path in _logs(status) if (lines := last_lines(host, path, _LINES))}
     if request.wants_json:
         followed = shown_following.document(following)
         say(plan_documents.status_document(status, logs, resident, pause, followed))
@@ -106,12 +104,3 @@ def _logs(status: Status) -> Iterator[PureWindowsPath]:
         log = standing.record.target.manner.get("log")
         if log is not None:
             yield PureWindowsPath(str(log))
-
-
-def _last_lines(host: Host, log: PureWindowsPath) -> Sequence[str]:
-    try:
-        tail = host.files.tail(log, _TAIL)
-    except HostError:
-        return ()  # there is none yet
-    # As a whole: a key in it has many lines, none of which looks like one.
-    return redacted(tail.decode(errors="replace")).splitlines()[-_LINES:]

@@ -1,7 +1,8 @@
-"""A Windows service: its registration, whether it runs, and whether it is well."""
+"""A Windows service: its registration, whether it runs, and whether it is well; and how it is stopped."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import cast
 
@@ -14,7 +15,9 @@ from agent.host.errors import (
     HostError,
     NotFound,
     ServiceAlreadyRunning,
+    ServiceCannotAccept,
     ServiceFailed,
+    ServiceNotRunning,
     TimedOut,
 )
 from agent.host.port import (
@@ -28,7 +31,6 @@ from agent.host.port import (
 )
 from agent.redaction import redacted, redacted_words
 from agent.resources.kind import CannotBeSo, Kept, Kind, NotWell, State, Value, veiled, without_none
-from agent.resources.stopping import ask_to_stop, end, running_by_need
 from agent.resources.trees import is_file
 from agent.spec import Service
 
@@ -47,10 +49,11 @@ _WELL = 200
 _FIRST_PAUSE_SECONDS = 0.01
 _LONGEST_PAUSE_SECONDS = 0.1
 _ANSWER_WITHIN_SECONDS = 2.0
-_LOG_TAIL = 4096
+_LOG_TAIL = 8192
 _LOG_LINES = 10
 _HURRIED_MILLISECONDS = 10_000
 _STOP_SECONDS = 60.0
+_END_SECONDS = 10.0
 _START_SECONDS = 60.0
 
 
@@ -179,7 +182,7 @@ class ServiceResource(Kind[Service]):
         milliseconds = manner.get("stop_within_milliseconds")
         seconds = milliseconds / 1000 if isinstance(milliseconds, int) else _STOP_SECONDS
         try:
-            _stop(host, name, seconds)
+            stop(host, name, seconds, despite=TimedOut)
         except DependentsRunning:
             others = ", ".join(running_by_need(host).get(name.upper(), ()))
             raise CannotBeSo(
@@ -215,21 +218,13 @@ def _log_told(host: Host, want: Service) -> Iterator[None]:
     try:
         yield
     except (ServiceFailed, TimedOut, NotWell) as failure:
-        raise NotWell(str(failure), _last_lines(host, want.log)) from failure
+        details = last_lines(host, want.log, _LOG_LINES) if want.log else ()
+        raise NotWell(str(failure), details) from failure
 
 
 def _start(host: Host, name: str) -> None:
     with suppress(ServiceAlreadyRunning):
         host.services.start(name)
-
-
-def _stop(host: Host, name: str, seconds: float) -> None:
-    """In its own time, or, when it does not heed the request, without being asked."""
-    try:
-        ask_to_stop(host, name, seconds)
-    except TimedOut:
-        if not end(host, name, seconds):
-            raise
 
 
 def _wait_until_well(host: Host, want: Service) -> None:
@@ -275,13 +270,12 @@ def _answer(host: Host, port: int, path: str) -> int:
         return 0
 
 
-def _last_lines(host: Host, log: PureWindowsPath | None) -> Sequence[str]:
-    if log is None:
-        return ()
+def last_lines(host: Host, log: PureWindowsPath, most: int) -> Sequence[str]:
+    """Return what a service's program has logged last, without secrets; nothing where there is no log yet."""
     with suppress(HostError):
         tail = host.files.tail(log, _LOG_TAIL).decode(errors="replace")
         # As a whole: a key in it has many lines, none of which looks like one.
-        return redacted(tail).splitlines()[-_LOG_LINES:]
+        return redacted(tail).splitlines()[-most:]
     return ()
 
 
@@ -337,3 +331,87 @@ def _comparable(field: str, value: Value) -> Value:
     if field in _CASELESS:
         return [str(each).upper() for each in value] if isinstance(value, list) else str(value).upper()
     return value
+
+
+# How a service is stopped: asked, or else ended, and waited for until its program can be replaced.
+
+
+def stop(host: Host, name: str, seconds: float, *, despite: type[HostError] = HostError) -> None:
+    """In its own time, or, where one of these errors keeps it from that, without being asked."""
+    try:
+        ask_to_stop(host, name, seconds)
+    except despite:
+        if not end(host, name, seconds):
+            raise
+
+
+def ask_to_stop(host: Host, name: str, seconds: float) -> None:
+    """Nothing happens where it does not run, or is not there."""
+    process = _process_of(host, name)
+    ask_shared_to_stop(host, name, seconds)
+    if process is not None:
+        _wait_until_gone(host, process)
+
+
+def ask_shared_to_stop(host: Host, name: str, seconds: float) -> None:
+    """The same of one whose process is others', too, and stays."""
+    try:
+        host.services.stop(name, seconds)
+    except NotFound:
+        return
+    except ServiceNotRunning:
+        pass  # or its process has ended, which the SCM has yet to see
+    except ServiceCannotAccept:
+        # On its way up or down it takes no request: it is asked again once it is up, if it ever is.
+        with suppress(ServiceFailed, ServiceNotRunning):
+            host.services.wait(name, ServiceState.RUNNING, seconds)
+            host.services.stop(name, seconds)
+    host.services.wait(name, ServiceState.STOPPED, seconds)
+
+
+def end(host: Host, name: str, seconds: float) -> bool:
+    """Without being asked; False where it has no process."""
+    process = _process_of(host, name)
+    if process is None:
+        return False
+    _forget_recovery(host, name)
+    with suppress(NotFound):
+        host.processes.end(process)
+    host.services.wait(name, ServiceState.STOPPED, seconds)
+    _wait_until_gone(host, process)
+    return True
+
+
+def running_by_need(host: Host) -> Mapping[str, Sequence[str]]:
+    """Services that run, by the name, in capitals, of each service that they need."""
+    found: dict[str, list[str]] = {}
+    for name, status in host.services.list().items():
+        if status.state is ServiceState.STOPPED:
+            continue
+        with suppress(HostError):  # such as a virus scanner's, that nobody may read
+            installed = host.services.read(name)
+            for needed in installed.definition.dependencies if installed else ():
+                found.setdefault(needed.upper(), []).append(name)
+    return found
+
+
+def _process_of(host: Host, name: str) -> int | None:
+    with suppress(NotFound):
+        return host.services.status(name).pid
+    return None
+
+
+def _wait_until_gone(host: Host, process: int) -> None:
+    """A service says that it has stopped, and ends; until then its program cannot be removed. In vain no
+    longer than it takes any of them: the id may be another process's by now.
+    """
+    with suppress(NotFound, TimedOut):
+        host.processes.wait(process, _END_SECONDS)
+
+
+def _forget_recovery(host: Host, name: str) -> None:
+    """A process that is ended has failed, to Windows, which would start the service again."""
+    installed = host.services.read(name)
+    if installed is not None:
+        without = replace(installed.definition, recovery=Recovery())
+        host.services.restore(replace(installed, definition=without))

@@ -23,7 +23,7 @@ from agent.host.port import (
 )
 from agent.host.reboot_reasons import is_renamed, next_host_name
 from agent.resources.kind import CannotBeSo, Kept, Kind, Setting, State, Value
-from agent.resources.stopping import ask_shared_to_stop
+from agent.resources.service import ask_shared_to_stop
 from agent.spec import HostName, Want
 from agent.spec.dns_suffixes import DnsSuffixes
 from agent.spec.proxy import Proxy

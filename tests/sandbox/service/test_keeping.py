@@ -440,12 +440,12 @@ def test_a_hung_service_that_a_command_restarts_has_its_whole_time_again(
 def test_one_that_could_not_be_restarted_is_not_told_to_have_been(
     keeper: Keeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(*_: object) -> None:
+    def refused(*_: object, **__: object) -> None:
         raise HostError("stop", "service kubelet", 5)
 
     (keeper._folder / ".sandbox" / "facts.json").write_text(json.dumps({"answers": {"10248": 500}}))
     with monkeypatch.context() as hindered:
-        hindered.setattr("agent.resources.service._stop", refused)
+        hindered.setattr("agent.resources.service.stop", refused)
         keeper.pass_time(85)
     ((event, text),) = keeper.told()
     assert event is Event.TROUBLE

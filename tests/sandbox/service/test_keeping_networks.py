@@ -170,12 +170,12 @@ def test_one_that_does_not_let_itself_be_stopped_is_told_and_tried_again(
 ) -> None:
     tried: list[float] = []
 
-    def refused(*_: Any) -> None:
+    def refused(*_: Any, **__: Any) -> None:
         tried.append(keeper.clock.time)
         raise host_error("stop", "service kube-proxy", 5)
 
     with monkeypatch.context() as hindered:
-        hindered.setattr("agent.resources.service._stop", refused)
+        hindered.setattr("agent.resources.service.stop", refused)
         hns_starts_anew(keeper)
         keeper.happened(HNS_ITSELF)
         assert len(tried) == 1, "not for every reason to look"
