@@ -118,13 +118,10 @@ def _is_so(target: Target, field: str, value: Value, found: State, remembered: R
     now = found.get(field)
     if kind.same(field, value, now):
         return True
-    if remembered is None or field in kind.firm or not kind.same(field, value, _asked(remembered, field)):
+    if remembered is None or field in kind.firm:
         return False
-    return kind.same(field, (remembered.settled or {}).get(field), now)
-
-
-def _asked(remembered: Record, field: str) -> Value:
-    return remembered.target.wanted.get(field)
+    asked, settled = remembered.target.wanted.get(field), (remembered.settled or {}).get(field)
+    return kind.same(field, value, asked) and kind.same(field, settled, now)
 
 
 def plan(

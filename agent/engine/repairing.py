@@ -361,18 +361,14 @@ class _Repairing:
 
     def _lend(self, sha256: str) -> bool:
         """To where a run finds what has to come back."""
-        if not self._folder.has(sha256):
-            try:
-                self._folder.keep(sha256, self._host.files.blocks(self._folder.made / sha256))
-            except (NotFound, CannotBeSo):
-                return self._take_what_was_fetched(sha256)
-        return True
-
-    def _take_what_was_fetched(self, sha256: str) -> bool:
-        try:
+        if self._folder.has(sha256):
+            return True
+        with suppress(NotFound, CannotBeSo):
+            self._folder.keep(sha256, self._host.files.blocks(self._folder.made / sha256))
+            return True
+        with suppress(NotFound, CannotBeSo):
             return self._folder.take(sha256, self._folder.mending / sha256)
-        except (NotFound, CannotBeSo):
-            return False
+        return False
 
 
 def missing(host: Host, drifts: Collection[Drift]) -> Mapping[str, str]:

@@ -71,7 +71,8 @@ class DirectoryResource(Kind[Directory]):
             found[_APART] = wanted[_APART]  # nothing that could be otherwise
         for protection, field in _LOOKS.items():
             if field in wanted:
-                forbidden = _forbidden(protection)
+                # What others may not do with a file below.
+                forbidden = _TO_CHANGE | _TELLS_CONTENT if protection is Protection.PRIVATE else _TO_CHANGE
                 if (
                     there.descriptor
                     and not granted_to_others(there.descriptor, host.access.caller()) & forbidden
@@ -160,11 +161,6 @@ def is_open_on_purpose(host: Host, folder: PureWindowsPath) -> bool:
 
 def _names(value: Value) -> frozenset[str]:
     return frozenset(str(name).lower() for name in value) if isinstance(value, list) else frozenset()
-
-
-def _forbidden(protection: Protection) -> int:
-    """What others may not do with a file below."""
-    return _TO_CHANGE | _TELLS_CONTENT if protection is Protection.PRIVATE else _TO_CHANGE
 
 
 def _exposed(

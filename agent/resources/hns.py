@@ -317,9 +317,8 @@ class HnsEndpointResource(_HnsResource[HnsEndpoint]):
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
         there = self.observe(host, name, {})
         if before is None:
-            for each in _local_endpoints(host, name):
-                if each.id == _own_id(_OUR_ENDPOINTS, name):
-                    delete_endpoint(host, each.id)
+            own = _own_id(_OUR_ENDPOINTS, name)
+            _delete_endpoints(host, [each.id for each in _local_endpoints(host, name) if each.id == own])
         elif there is None or not self._is_so(before, there) or there["attached"] != before["attached"]:
             if (
                 there is not None
@@ -346,8 +345,7 @@ def _make_endpoint_anew(host: Host, name: str, state: State) -> None:
     network = next((each for each in host.networks.list() if each.name == state["network"]), None)
     if network is None:
         raise CannotBeSo(f"network endpoint {name}: there is no network {state['network']} for it")
-    for each in _local_endpoints(host, name):
-        delete_endpoint(host, each.id)
+    _delete_endpoints(host, [each.id for each in _local_endpoints(host, name)])
     address = str(state["address"])
     gateway, mac = state.get("gateway"), state.get("mac")
     endpoint = NetworkEndpoint(
@@ -390,17 +388,12 @@ class ForeignEndpointResource(Kind[Want]):
         return {"stale": bool(_stale(host, name))}
 
     def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - no content
-        _remove(host, want.key.name)
+        _delete_endpoints(host, _stale(host, want.key.name))
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
         if before is not None and not before["stale"]:
-            _remove(host, name)
+            _delete_endpoints(host, _stale(host, name))
         return None
-
-
-def _remove(host: Host, name: str) -> None:
-    for each in _stale(host, name):
-        delete_endpoint(host, each)
 
 
 def _stale(host: Host, name: str) -> Sequence[str]:
@@ -425,10 +418,6 @@ def delete_network(host: Host, network: str) -> None:
     _delete(host.networks.delete, network)
 
 
-def delete_endpoint(host: Host, endpoint: str) -> None:
-    _delete_endpoints(host, [endpoint])
-
-
 def delete_what_leads_nowhere(host: Host) -> None:
     """Load balancers of endpoints that were lost: Windows would take a new one for a second of its kind."""
     there = {each.id for each in host.networks.endpoints()}
@@ -448,7 +437,7 @@ def delete_all(host: Host) -> None:
 
 
 def _delete_endpoints(host: Host, endpoints: Collection[str]) -> None:
-    for balancer in host.networks.load_balancers():
+    for balancer in host.networks.load_balancers() if endpoints else ():
         if not set(endpoints).isdisjoint(balancer.endpoints):
             _delete(host.networks.delete_load_balancer, balancer.id)
     for endpoint in endpoints:
