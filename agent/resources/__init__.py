@@ -14,8 +14,9 @@ _SHARED = {
     "environment": ("environment_variable", "path_entry"),
     "hns": ("foreign_endpoint", "hns_endpoint", "hns_network"),
     "kubelet_credentials": ("certificates", "credentials"),
-    "registry": ("event_source", "registry_key", "registry_value"),
+    "registry": ("registry_key", "registry_value"),
     "routes": ("ip_forwarding", "route"),
+    "service": ("event_source", "service"),
     "windows_security": ("defender_exclusion", "firewall_rule"),
     "windows_settings": ("dns_suffixes", "host_name", "proxy", "time_service", "windows_feature"),
 }

@@ -1,18 +1,15 @@
-"""Keys and values of the registry, and the sources of Windows' event log, which are keys, too."""
+"""Keys and values of the registry."""
 
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import PureWindowsPath
 from typing import cast
 
 from agent.host.errors import HostError, NotEmpty, NotFound
-from agent.host.event_sources import MESSAGE_FILE, source_key
 from agent.host.port import Host, RegistryKind
 from agent.host.port import RegistryValue as Stored
 from agent.resources.kind import Setting, State, Value, holds_secret, veiled
 from agent.resources.trees import of_others
 from agent.secret_names import is_secret_name
-from agent.spec import EventSource
 from agent.spec.registry_key import ROOT, RegistryKey
 from agent.spec.registry_value import RegistryType, RegistryValue, place_of
 
@@ -128,28 +125,3 @@ def _stored(state: State) -> Stored:
         return Stored(kind, tuple(map(str, cast("Sequence[Value]", data))))
     assert isinstance(data, str | int)
     return Stored(kind, data)
-
-
-class EventSourceResource(Setting[EventSource]):
-    """A name under which programs write to Windows' Application log."""
-
-    firm = frozenset({"message_file"})
-
-    def wanted(self, want: EventSource) -> State:
-        return {"message_file": str(want.message_file)}
-
-    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - it has one field
-        try:
-            value = host.registry.read(source_key(name), MESSAGE_FILE)
-        except NotFound:
-            return None
-        return None if value is None else {"message_file": str(value.data)}
-
-    def registry_keys(self, name: str) -> tuple[str, ...]:
-        return (source_key(name),)
-
-    def put(self, host: Host, name: str, state: State) -> None:
-        host.events.register(name, PureWindowsPath(str(state["message_file"])))
-
-    def remove(self, host: Host, name: str) -> None:
-        host.events.unregister(name)

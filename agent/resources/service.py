@@ -1,4 +1,7 @@
-"""A Windows service: its registration, whether it runs, and whether it is well; and how it is stopped."""
+"""A Windows service: its registration, whether it runs, and whether it is well; and how it is stopped.
+
+Beside it the names under which programs write to Windows' Application log.
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -20,6 +23,7 @@ from agent.host.errors import (
     ServiceNotRunning,
     TimedOut,
 )
+from agent.host.event_sources import MESSAGE_FILE, source_key
 from agent.host.port import (
     Host,
     InstalledService,
@@ -30,9 +34,9 @@ from agent.host.port import (
     StartType,
 )
 from agent.redaction import redacted, redacted_words
-from agent.resources.kind import CannotBeSo, Kept, Kind, NotWell, State, Value, veiled, without_none
+from agent.resources.kind import CannotBeSo, Kept, Kind, NotWell, Setting, State, Value, veiled, without_none
 from agent.resources.trees import is_file
-from agent.spec import Service
+from agent.spec import EventSource, Service
 
 _RECOVERY = "recovery"
 _RESTARTING_FIELDS = frozenset({"command", "account", "environment", "sid_type", "well", "makes"})
@@ -277,6 +281,31 @@ def last_lines(host: Host, log: PureWindowsPath, most: int) -> Sequence[str]:
         # As a whole: a key in it has many lines, none of which looks like one.
         return redacted(tail).splitlines()[-most:]
     return ()
+
+
+class EventSourceResource(Setting[EventSource]):
+    """A name under which programs write to Windows' Application log."""
+
+    firm = frozenset({"message_file"})
+
+    def wanted(self, want: EventSource) -> State:
+        return {"message_file": str(want.message_file)}
+
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - it has one field
+        try:
+            value = host.registry.read(source_key(name), MESSAGE_FILE)
+        except NotFound:
+            return None
+        return None if value is None else {"message_file": str(value.data)}
+
+    def registry_keys(self, name: str) -> tuple[str, ...]:
+        return (source_key(name),)
+
+    def put(self, host: Host, name: str, state: State) -> None:
+        host.events.register(name, PureWindowsPath(str(state["message_file"])))
+
+    def remove(self, host: Host, name: str) -> None:
+        host.events.unregister(name)
 
 
 # A service's registration as a state, and back.
