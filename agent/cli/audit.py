@@ -24,12 +24,11 @@ from agent.cli.progress import display
 from agent.cli.status import repairing_commands
 from agent.cli.streams import say, tell
 from agent.cli.wording import many
-from agent.engine.inventory import Inventory
+from agent.engine.inventory import read_state
 from agent.engine.parts import AUDITED
 from agent.engine.planning import differences, together
 from agent.engine.repairing import drifted, missing, outlook, repair
 from agent.engine.run import make_so, preview
-from agent.engine.state_folder import StateFolder
 from agent.engine.target import Record
 from agent.host.errors import AccessDenied
 from agent.host.port import Host
@@ -143,10 +142,8 @@ def _is_about_content(found: Finding, want: Want) -> bool:
 
 def _shared(host: Host, wrong: Sequence[Finding]) -> tuple[Mapping[Key, Record], Sequence[Want]]:
     """What wmcb made is made so again; all else becomes a part of its own, which a reset takes back."""
-    folder = StateFolder.of(host)
-    folder.check()
     wants = {want.key: want for each in wrong for want in each.wants}
-    records = Inventory.load(folder).records
+    records = read_state(host)[1].records
     own = {key: records[key] for key in wants if key in records and records[key].parts != (AUDITED,)}
     return own, _in_order([want for key, want in wants.items() if key not in own])
 

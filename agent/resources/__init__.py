@@ -16,7 +16,7 @@ _SHARED = {
     "kubelet_credentials": ("certificates", "credentials"),
     "registry": ("registry_key", "registry_value"),
     "routes": ("ip_forwarding", "route"),
-    "service": ("event_source", "service"),
+    "service": ("event_source",),
     "windows_security": ("defender_exclusion", "firewall_rule"),
     "windows_settings": ("dns_suffixes", "host_name", "proxy", "time_service", "windows_feature"),
 }
