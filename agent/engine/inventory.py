@@ -45,6 +45,7 @@ class Inventory:
     """Of each part that there is something of."""
 
     def origin_of(self, part: str) -> Origin:
+        """An empty one for a part that nothing is there of."""
         return self.origins.get(part, Origin())
 
     def recipe_of(self, part: str) -> str:

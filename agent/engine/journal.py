@@ -134,6 +134,7 @@ class Journal:
         return first
 
     def is_over(self, inventory: Inventory) -> bool:
+        """Return whether nothing of it is left to finish: the inventory is its own, or it was a repair."""
         return self.repairs or self.run == inventory.run
 
     def end(self) -> None:

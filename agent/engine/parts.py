@@ -301,6 +301,7 @@ def records_of_run(
     first_before: Mapping[Key, State | None],
     part: str | None,
 ) -> dict[Key, Record]:
+    """What is remembered of a run's resources once they are made: those of other parts are not among them."""
     looked_at: dict[Key, Change | Match] = {match.target.key: match for match in planned.unchanged}
     looked_at |= {change.target.key: change for change in planned.changes}
     records = {}

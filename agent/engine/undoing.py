@@ -28,7 +28,7 @@ class Undone:
     """What had to stay, for good reason."""
 
 
-def undone(host: Host, folder: StateFolder, journal: Journal, progress: Progress) -> Undone:
+def _undone(host: Host, folder: StateFolder, journal: Journal, progress: Progress) -> Undone:
     """From the last step to the first."""
     undoing = _Undoing(host, folder, journal.run)
     tidy(host, (step.key for step in journal.steps))
@@ -116,7 +116,8 @@ def tidy(host: Host, keys: Iterable[Key]) -> None:
 def undo(
     host: Host, folder: StateFolder, inventory: Inventory, journal: Journal, progress: Progress
 ) -> Undone:
-    outcome = undone(host, folder, journal, progress)
+    """Take back the run of this journal, and put it away where all of it could be taken back."""
+    outcome = _undone(host, folder, journal, progress)
     if not outcome.trouble:
         flush(host)
         clean_up(host, folder, inventory, journal)
@@ -132,6 +133,7 @@ def flush(host: Host) -> None:
 
 
 def is_saved(folder: StateFolder, journal: Journal) -> bool:
+    """Return whether the inventory is the one that this run was to write."""
     try:
         return Inventory.load(folder).run == journal.run
     except (HostError, CannotBeSo):
