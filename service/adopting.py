@@ -16,6 +16,7 @@ from agent.engine.planning import Plan
 from agent.engine.run import Done, TakenBack, make_so, preview
 from agent.engine.state_folder import StateFolder
 from agent.host.port import Host
+from agent.release import RELEASE
 from agent.resources.kind import CannotBeSo
 from agent.sources.node_configuration.compiling import Compiled, compile_node
 from agent.sources.node_configuration.model import LOG_RUNNER
@@ -69,7 +70,6 @@ class Adopting(Wishes):
         contents: Contents,
         reports: Reports,
         telling: Telling,
-        version: str,
         succeed: Callable[[], Succeeding],
     ) -> None:
         """`succeed` makes what sees to another wmcb.exe, where one is wanted or tried."""
@@ -79,7 +79,6 @@ class Adopting(Wishes):
         self._contents = contents
         self._reports = reports
         self._telling = telling
-        self._version = version
         self._succeed = succeed
         self._succeeding: Succeeding | None = None
         self._lag: Lag | None = None
@@ -128,7 +127,7 @@ class Adopting(Wishes):
         now = self._standing
         if now.state is not State.WAITING and (is_paused or self._is_tried):
             state, text = "paused" if is_paused else now.state.value, str(self._followed)
-            self._reports.put(Report(text, state, now.error, now.applied, now.version, self._version))
+            self._reports.put(Report(text, state, now.error, now.applied, now.version, RELEASE))
         self._give_word()
 
     def _give_word(self) -> None:
@@ -403,9 +402,8 @@ class Adopting(Wishes):
         *,
         beside: bool = False,
     ) -> Done:
-        host, own = self._host, self._version
         return make_so(
-            host, wanted, own, progress, confirm, recipe=recipe, part=PART, beside=beside, is_resident=True
+            self._host, wanted, progress, confirm, recipe=recipe, part=PART, beside=beside, is_resident=True
         )
 
     def _put_on_trial(

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from agent.artifacts.means import Means
 from agent.host.port import Host
-from agent.release import RELEASE
 from service.adopting import Adopting
 from service.cluster import Cluster
 from service.contents import Contents
@@ -32,4 +31,4 @@ def adopting(host: Host, followed: Followed, signals: Signals, telling: Telling,
         own = Contents(host, signals, means, succession.fetched(host))
         return Succeeding(host, own, telling)
 
-    return Adopting(host, followed, cluster, contents, reports, telling, RELEASE, succeed)
+    return Adopting(host, followed, cluster, contents, reports, telling, succeed)

@@ -11,8 +11,8 @@ from agent.engine.target import Record
 from agent.host.errors import HostError, NotFound
 from agent.host.networks import HNS
 from agent.host.port import Host, ServiceState
-from agent.resources.container_processes import running
-from agent.resources.hns_objects import delete_what_leads_nowhere
+from agent.resources.container_program import running
+from agent.resources.hns import delete_what_leads_nowhere
 from agent.spec import Key
 from service.renewals import Renewals
 

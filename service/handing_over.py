@@ -13,7 +13,7 @@ from agent.amounts import in_seconds
 from agent.host.errors import HostError, NotFound
 from agent.host.port import Host, ServiceState
 from agent.redaction import redacted
-from agent.resources.stopping import stop
+from agent.resources.service import stop
 from agent.resources.trees import remove_tree
 from service import installation, succession
 from service.program import SERVICE

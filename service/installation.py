@@ -24,7 +24,7 @@ from agent.host.port import (
 )
 from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.replacing import is_leftover
-from agent.resources.stopping import ask_to_stop
+from agent.resources.service import ask_to_stop
 from agent.resources.trees import inside
 from service.program import SERVICE, STOP_SECONDS
 from service.program_folder import INTERNAL, KUBEADM, PROGRAM, home, place

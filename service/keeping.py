@@ -122,7 +122,6 @@ class Keeping:
         host: Host,
         signals: Signals,
         telling: Telling,
-        version: str,
         watches: Watches,
         wishes: Wishes | None = None,
         mending: Callable[[], Mending] | None = None,
@@ -133,7 +132,6 @@ class Keeping:
         self._host = host
         self._signals = signals
         self._telling = telling
-        self._version = version
         self._folder = StateFolder.of(host)
         self._watches = watches
         self._wishes = wishes or Wishes()
@@ -312,7 +310,7 @@ class Keeping:
             from service.routing import Nodes, Routing  # noqa: PLC0415 - requests, 17 MB
 
             nodes = Nodes(self._host, self._signals)
-            self._routing = Routing(self._host, nodes, self._telling, self._version)
+            self._routing = Routing(self._host, nodes, self._telling)
         self._routing.look(self._inventory)
         if self._routing.adopt(self._inventory, self._let_go):
             # What it has made was looked at by its own run: else each Node would have all looked at.
@@ -445,7 +443,6 @@ class Keeping:
         ends = {drift.key: self._end_of(drift) for drift in chosen if drift.has_stopped}
         repaired = repair(
             self._host,
-            self._version,
             Silent(),
             {drift.key for drift in chosen},
             restart={*hung, *bereft},

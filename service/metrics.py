@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from agent.engine.inventory import Inventory
+from agent.engine.inventory import Inventory, read_state
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
 from agent.host.port import Host
@@ -95,9 +95,7 @@ class Metrics:
         yield _counter("wmcb_troubles_total", "Faults, of the machine or of wmcb.", counts[Event.TROUBLE])
 
     def _node(self) -> Iterator[Metric]:
-        folder = StateFolder.of(self._host)
-        folder.check()
-        resources = Inventory.load(folder).records
+        resources = read_state(self._host)[1].records
         yield _gauge("wmcb_resources", "What is kept on this machine; 0 where it is no node.", len(resources))
         left = sum(key in resources for key in self._telling.subjects(LEFT))
         yield _gauge("wmcb_resources_left", "What is not as it was made, and could not be put right.", left)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from agent.host.port import Host
 from agent.private_keys import sweep
-from agent.release import RELEASE
 from service.keeping import Keeping
 from service.signals import Signals
 from service.telling import Telling
@@ -37,7 +36,7 @@ def keep(
 
         answer_on(metrics_port, host, signals, telling, wishes)
     mending = _mending(host, signals, means) if means else None
-    Keeping(host, signals, telling, RELEASE, Watches(host, signals), wishes, mending).run()
+    Keeping(host, signals, telling, Watches(host, signals), wishes, mending).run()
 
 
 def _mending(host: Host, signals: Signals, means: Callable[[Host], Means]) -> Callable[[], Mending]:

@@ -164,7 +164,6 @@ class Operated(Wishes):
         cluster: OperatorCluster,
         marks: Marks,
         telling: Telling,
-        version: str,
         bundle: PureWindowsPath | None = None,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
@@ -175,7 +174,6 @@ class Operated(Wishes):
         self._cluster = cluster
         self._marks = marks
         self._telling = telling
-        self._version = version
         self._bundle = bundle
         self._environment = {name.upper(): value for name, value in environment.items()}
         self._made_of: object = None
@@ -245,14 +243,13 @@ class Operated(Wishes):
     def _make_so(self, node: Object, asked: Asked, progress: _Changes) -> bool:
         """Whether anything was changed. Raises Refused, TakenBack."""
         found, believed = _configuration(asked), operator_services.believed_by(self._host, self._bundle)
-        operator_services.make_environment(self._host, found, believed, self._version, progress)
+        operator_services.make_environment(self._host, found, believed, progress)
         self._needs_restart = self._believes_others(progress) or self._lacks(found, progress)
         if self._needs_restart:
             self._ask_for_restart()
             return bool(progress.changes)
-        services, version = found.services, self._version
         operator_services.make_services(
-            self._host, found, services, node, version, progress, believed, is_whole=True, is_resident=True
+            self._host, found, found.services, node, progress, believed, is_whole=True, is_resident=True
         )
         self._telling.is_over(_NOT_DONE)
         # After that: what left the bundle is given back there, as it was before wmcb.

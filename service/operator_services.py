@@ -40,14 +40,13 @@ def make_environment(
     host: Host,
     configuration: ServicesConfigMap,
     believed: Sequence[TrustedCertificate],
-    version: str,
     progress: Progress,
 ) -> Done:
     """Its variables alone, and whom the machine believes: what runs goes by them with the next start of
     Windows. For the resident service. Raises as `make_so` does.
     """
     wanted = _wanted(configuration, (), {}, {}, believed)
-    return make_so(host, wanted, version, progress, part=OF_OPERATOR, beside=True, is_resident=True)
+    return make_so(host, wanted, progress, part=OF_OPERATOR, beside=True, is_resident=True)
 
 
 def make_services(
@@ -55,7 +54,6 @@ def make_services(
     configuration: ServicesConfigMap,
     services: Sequence[WindowsService],
     node: Mapping[str, Value],
-    version: str,
     progress: Progress,
     believed: Sequence[TrustedCertificate] = (),
     *,
@@ -78,9 +76,7 @@ def make_services(
         so_far = tuple(service for row in rows[:number] for service in row)
         wanted = _wanted(configuration, so_far, node, outputs, believed)
         beside = not (is_whole and number == len(rows))
-        made.append(
-            make_so(host, wanted, version, progress, part=OF_OPERATOR, beside=beside, is_resident=is_resident)
-        )
+        made.append(make_so(host, wanted, progress, part=OF_OPERATOR, beside=beside, is_resident=is_resident))
     return made
 
 

@@ -86,11 +86,10 @@ def _node(thing: Object) -> Node:
 class Routing:
     """Works in the one thread that decides."""
 
-    def __init__(self, host: Host, nodes: Nodes, telling: Telling, version: str) -> None:
+    def __init__(self, host: Host, nodes: Nodes, telling: Telling) -> None:
         self._host = host
         self._nodes = nodes
         self._telling = telling
-        self._version = version
         self._left_out = _LeftOut(telling)
         self._made: tuple[Specification, str] | None = None
         """What was wanted last and made so, and the run whose inventory has it."""
@@ -200,9 +199,7 @@ class Routing:
                     self._aside[route.key] = why(failure)
 
     def _run(self, wanted: Specification, progress: LettingGo, *, beside: bool = False) -> None:
-        done = make_so(
-            self._host, wanted, self._version, progress, part=PART, beside=beside, is_resident=True
-        )
+        done = make_so(self._host, wanted, progress, part=PART, beside=beside, is_resident=True)
         if changes := [f"{each.action.value} {each.target.key}" for each in done.plan.changes]:
             more = f", and {len(changes) - _SHOWN} more" if changes[_SHOWN:] else ""
             self._telling.note(f"by the Nodes there are: {', '.join(changes[:_SHOWN])}{more}")

@@ -16,7 +16,7 @@ from agent.host.errors import InUse, MarkedForDeletion, NotFound, ServiceAlready
 from agent.host.port import Host, Recovery, RecoveryAction, ServiceDefinition
 from agent.host.protection import PRIVATE_FILE
 from agent.release import RELEASE, build
-from agent.resources.stopping import stop
+from agent.resources.service import stop
 from agent.resources.trees import remove_tree
 from service import installation
 from service.program_folder import PROGRAM, hand_over_folder, hand_over_memory

@@ -19,8 +19,8 @@ from agent.engine.state_folder import StateFolder
 from agent.host.errors import AccessDenied, InUse, NotFound
 from agent.host.port import FileKind, Host, RegistryKind
 from agent.release import RELEASE
+from agent.resources.environment import PATH
 from agent.resources.kind import CannotBeSo
-from agent.resources.path_entry import PATH
 from agent.resources.trees import remove_tree
 from agent.spec import Key
 from agent.spec.path_entry import PathEntry

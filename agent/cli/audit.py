@@ -19,16 +19,14 @@ from agent.cli.machine import open_as_administrator, open_to_look
 from agent.cli.outlook import show_plan
 from agent.cli.status import repairing_commands
 from agent.cli.streams import Colours, document, many, say, tell
-from agent.engine.inventory import Inventory
+from agent.engine.inventory import read_state
 from agent.engine.parts import AUDITED
 from agent.engine.planning import differences, together
 from agent.engine.repairing import drifted, missing, outlook, repair
 from agent.engine.run import make_so, preview
-from agent.engine.state_folder import StateFolder
 from agent.engine.target import Record
 from agent.host.errors import AccessDenied
 from agent.host.port import Host
-from agent.release import RELEASE
 from agent.spec import File, Key, Protection, Specification, Want
 
 RESTART = f"restart the service {KUBELET}: it reads its configuration when it starts"
@@ -139,10 +137,8 @@ def _is_about_content(found: Finding, want: Want) -> bool:
 
 def _shared(host: Host, wrong: Sequence[Finding]) -> tuple[Mapping[Key, Record], Sequence[Want]]:
     """What wmcb made is made so again; all else becomes a part of its own, which a reset takes back."""
-    folder = StateFolder.of(host)
-    folder.check()
     wants = {want.key: want for each in wrong for want in each.wants}
-    records = Inventory.load(folder).records
+    records = read_state(host)[1].records
     own = {key: records[key] for key in wants if key in records and records[key].parts != (AUDITED,)}
     return own, _in_order([want for key, want in wants.items() if key not in own])
 
@@ -176,14 +172,12 @@ def _mend(request: Request, host: Host, wrong: Sequence[Finding]) -> Mapping[Key
     }
     with recorded(host, "put right what the audit found", display(request)) as told:
         if own:
-            repaired = repair(host, RELEASE, told, own)
+            repaired = repair(host, told, own)
             for drift in repaired.left:
                 if why := "; ".join(line for line in repaired.trouble if drift.key.shown in line):
                     known[drift.key] = why
         if others:
-            done = make_so(
-                host, Specification.of(others, title=_TITLE), RELEASE, told, beside=True, part=AUDITED
-            )
+            done = make_so(host, Specification.of(others, title=_TITLE), told, beside=True, part=AUDITED)
             known |= {key: _KEPT_OTHERWISE for key, _ in done.kept_otherwise}
         for remark in _afterwards(others):
             told.remark(remark)

@@ -130,7 +130,6 @@ def _made(request: Request, host: Host, asking: Asking, recipe: str = "") -> Don
         return engine.make_so(
             host,
             specification,
-            RELEASE,
             told,
             confirm,
             prepare=prepare,

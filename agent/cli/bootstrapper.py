@@ -20,7 +20,6 @@ from agent.cli.wanted import fit_for
 from agent.engine import run as engine
 from agent.engine.parts import LASTING
 from agent.host.port import Host
-from agent.release import RELEASE
 from agent.spec import Specification
 
 _KUBELET = "kubelet"
@@ -40,7 +39,7 @@ def initialize_kubelet(request: Request) -> int:
     specification = _wanted(request, host, asking, notices)
     with recorded(host, MAKE_A_NODE, Display()) as told:
         told.found(notices)
-        engine.make_so(host, specification, RELEASE, told, command=command_line(request))
+        engine.make_so(host, specification, told, command=command_line(request))
     say("Bootstrapping completed successfully")
     return DONE
 
@@ -62,7 +61,7 @@ def uninstall_kubelet(request: Request) -> int:
     if not _made_by_wmcb(host) and host.services.read(_KUBELET) is None:
         raise Failure("kubelet service is not present")
     with recorded(host, "uninstall the kubelet", Display()) as told:
-        done = engine.reset(host, RELEASE, told, but=LASTING)
+        done = engine.reset(host, told, but=LASTING)
         if staying := stays(done.plan):
             raise Failure("; ".join(staying))
         _remove_service(host)

@@ -176,7 +176,7 @@ def _give_back(request: Request, host: Host) -> None:
     if standing.read(host) is not None:
         _withdraw(host)
     with recorded(host, "take away what a ConfigMap made", display(request)) as told:
-        done = make_so(host, Specification(), RELEASE, told, part=PART)
+        done = make_so(host, Specification(), told, part=PART)
     standing.forget(host)
     taken = many(len(done.plan.changes), "resource")
     say(f"it follows no ConfigMap; of what one had made, {taken} were taken away")

@@ -18,6 +18,7 @@ from agent.cli.streams import COUNTED, counted, tell
 from agent.engine.journal import Deed, Step
 from agent.engine.machine_lock import Busy
 from agent.engine.planning import Change, Plan
+from agent.engine.progress import Progress
 from agent.engine.run import TakenBack, Unfinished
 from agent.engine.target import Target
 from agent.engine.undoing import Undone
@@ -164,7 +165,7 @@ def _nothing(host: Host, plan: Plan) -> Foreseen:  # noqa: ARG001 - there is not
     return Foreseen()
 
 
-class Told:
+class Told(Progress):
     """Each step is kept in the log, and shown as far as somebody wants to see it."""
 
     def __init__(self, host: Host, log: RunLog, shown: Display, foresight: Foresight) -> None:

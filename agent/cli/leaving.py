@@ -28,10 +28,10 @@ from agent.kube.kubeconfig import Kubeconfig
 from agent.kube.limits import Limits
 from agent.private_keys import key_files
 from agent.resources import kind_named
-from agent.resources.container_processes import SHIM
-from agent.resources.hns_objects import delete_all
+from agent.resources.container_program import SHIM
+from agent.resources.hns import delete_all
 from agent.resources.kind import pausable
-from agent.resources.stopping import ask_shared_to_stop, running_by_need
+from agent.resources.service import ask_shared_to_stop, running_by_need
 from agent.resources.trees import remove_tree
 from agent.sources.kubeadm.places import KUBELET_CONF
 from agent.sources.kubelet.placement import ARGUMENTS_FILE

@@ -14,7 +14,7 @@ from agent.host.errors import HostError
 from agent.host.port import FileKind, Host
 from agent.resources.kind import field_in_words
 from agent.resources.trees import inside, of_others
-from agent.resources.windows_feature import TAKEN_BACK
+from agent.resources.windows_settings import TAKEN_BACK
 from agent.spec import Directory, File, Key
 
 if TYPE_CHECKING:

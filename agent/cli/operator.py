@@ -24,7 +24,6 @@ from agent.host.port import Control, Host
 from agent.kube.answers import Object, text_at, texts_at
 from agent.kube.client import Client, config_map, node
 from agent.kube.failure import Failed, NotFound
-from agent.release import RELEASE
 from agent.sources.services_configmap.model import (
     MANAGED,
     NAME_PREFIX,
@@ -67,7 +66,7 @@ def bootstrap(request: Request) -> int:
         tell(f"wmcb: warning: {line}")
     with recorded(host, f"bootstrap by {found.name}", display(request)) as told, _refusals():
         services = found.bootstrap_services()
-        made = make_services(host, only_services(found), services, {}, RELEASE, told, is_whole=False)
+        made = make_services(host, only_services(found), services, {}, told, is_whole=False)
     changes = sum(len(done.plan.changes) for done in made)
     say(f"{many(len(services), 'service')} run, by {found.name}; {changes or 'nothing'} changed")
     return DONE
@@ -81,7 +80,7 @@ def controller(request: Request) -> int:
 
     def wishing(host: Host, signals: Signals, telling: Telling) -> Operated:
         cluster = OperatorCluster(host, kubeconfig, namespace, signals)
-        return Operated(host, cluster, Marks(cluster), telling, RELEASE, bundle)
+        return Operated(host, cluster, Marks(cluster), telling, bundle)
 
     largest = _largest_log(request)
     for option in (options.CERT_DIR, options.CERT_DURATION):
@@ -131,7 +130,7 @@ def cleanup(request: Request) -> int:
         there = _node(host, client)
         variables = _watched_variables(client, namespace, there)
         with recorded(host, "clean up the operator's services", display(request)) as told:
-            done = make_so(host, Specification(), RELEASE, told, part=OF_OPERATOR)
+            done = make_so(host, Specification(), told, part=OF_OPERATOR)
             others = _remove_managed(host)
             unset = _remove_variables(host, variables)
             imported = _remove_imported(host, told)

@@ -25,7 +25,7 @@ from agent.engine.planning import together
 from agent.engine.target import Target
 from agent.host.port import Host
 from agent.preflight import image
-from agent.resources.sealing import is_secret
+from agent.resources.own_folder import is_secret
 from agent.sources.kubelet.node import NEWEST, OLDEST, Kubelet
 from agent.sources.kubelet.prerequisites import prerequisites, release
 from agent.sources.node_configuration.model import Item, NodeConfiguration

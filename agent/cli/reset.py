@@ -20,10 +20,9 @@ from agent.engine.parts import LASTING
 from agent.engine.run import Done
 from agent.host.errors import HostError
 from agent.host.port import Host
-from agent.release import RELEASE
 from agent.resources.command import effects_stay
 from agent.resources.kind import State
-from agent.resources.windows_feature import TAKEN_BACK
+from agent.resources.windows_settings import TAKEN_BACK
 from agent.spec import Command, Key, Specification
 from agent.spec.windows_feature import WindowsFeature
 from service import continuing
@@ -82,7 +81,7 @@ def run(request: Request) -> int:
 
 def _manners(request: Request) -> Mapping[str, State]:
     if not request.has(options.FEATURES):
-        return engine.AS_MADE
+        return {}
     return {WindowsFeature.kind: {TAKEN_BACK: True}}
 
 
@@ -95,7 +94,7 @@ def _leave(request: Request, host: Host, leaving: Leaving, told: Told) -> Done:
     continuing.forget(host)
     manners, but = _manners(request), _stays(request)
     try:
-        return engine.reset(host, RELEASE, told, leaving.when_stopped, manners, but)
+        return engine.reset(host, told, leaving.when_stopped, manners, but)
     except engine.TakenBack as failure:
         undone = replace(failure.undone, left=(*failure.undone.left, *leaving.lost()))
         raise engine.TakenBack(undone) from failure.__cause__

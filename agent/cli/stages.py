@@ -30,7 +30,6 @@ from agent.engine.run import Done
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
 from agent.host.port import Host
-from agent.release import RELEASE
 from agent.resources.kind import CannotBeSo, NotWell
 from agent.sources.node_configuration.compiling import chosen, compile_node
 from agent.sources.node_configuration.model import LOG_RUNNER, NodeConfiguration
@@ -112,7 +111,7 @@ def make(request: Request, host: Host, stage: Stage) -> Done:
         stage = _fetched(host, stage, Fetching(told))
         try:
             command = command_line(request)
-            done = engine.make_so(host, stage.specification, RELEASE, told, command=command, part=stage.part)
+            done = engine.make_so(host, stage.specification, told, command=command, part=stage.part)
         except CannotBeSo as fault:
             raise _at_its_place(fault, stage) from fault
         except engine.TakenBack as failure:

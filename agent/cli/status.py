@@ -27,9 +27,8 @@ from agent.engine.parts import AUDITED, CONFIGURED, OF_OPERATOR, PREPARED
 from agent.engine.planning import Difference
 from agent.engine.run import Standing, Status
 from agent.engine.target import NODE
-from agent.host.errors import HostError
 from agent.host.port import Host, ServiceState
-from agent.redaction import redacted
+from agent.resources.service import last_lines
 from agent.sources.node_titles import USER_DATA, outstanding
 from agent.spec import Key, Service
 from service import pausing
@@ -39,7 +38,6 @@ _RESIDENT = {
     ServiceState.RUNNING: "runs",
     ServiceState.STOPPED: f"is stopped; sc.exe start {SERVICE} starts it",
 }
-_TAIL = 8192
 _LINES = 5
 _KUBELET = Key(Service.kind, "kubelet")
 """Of user data only a join makes it."""
@@ -58,7 +56,7 @@ def show(request: Request) -> int:
         status = observed(request, host)
         pause, followed = pausing.read(host), following(host)
     resident = resident_state(host)
-    logs = {path: lines for path in _logs(status) if (lines := _last_lines(host, path))}
+    logs = {path: lines for path in _logs(status) if (lines := last_lines(host, path, _LINES))}
     if request.wants_json:
         document = following_document(followed)
         say(plan_documents.status_document(status, logs, resident, pause, document))
@@ -116,15 +114,6 @@ def _logs(status: Status) -> Iterator[PureWindowsPath]:
         log = standing.record.target.manner.get("log")
         if log is not None:
             yield PureWindowsPath(str(log))
-
-
-def _last_lines(host: Host, log: PureWindowsPath) -> Sequence[str]:
-    try:
-        tail = host.files.tail(log, _TAIL)
-    except HostError:
-        return ()  # there is none yet
-    # As a whole: a key in it has many lines, none of which looks like one.
-    return redacted(tail.decode(errors="replace")).splitlines()[-_LINES:]
 
 
 def of_status(status: Status, colours: Colours, called: str, service: str, *, details: bool) -> str:

@@ -32,7 +32,6 @@ from agent.engine import run as engine
 from agent.engine.run import Done
 from agent.host.port import Host
 from agent.host.reboot_reasons import is_renamed
-from agent.release import RELEASE
 from agent.resources import kind_named
 from agent.resources.command import failure_of, is_of_this_boot
 from agent.sources import cloudconfig, ignition
@@ -138,7 +137,7 @@ class _Run:
     def _make_so(
         self, told: Told, specification: Specification, confirm: Callable[[], None] | None = None
     ) -> Done:
-        done = engine.make_so(self._host, specification, RELEASE, told, confirm, beside=True)
+        done = engine.make_so(self._host, specification, told, confirm, beside=True)
         self._made.append(done)
         changed = [change.target.key for change in done.plan.changes]
         self._tell_failed(told, changed)

@@ -8,9 +8,10 @@ from dataclasses import asdict, dataclass, field
 
 from agent.engine.state_folder import StateFolder
 from agent.engine.target import NODE, Record
+from agent.host.port import Host
 from agent.resources import UnknownKind, kind_named
 from agent.resources.kind import CannotBeSo
-from agent.resources.sealing import is_secret, sealed, unsealed
+from agent.resources.own_folder import is_secret, sealed, unsealed
 from agent.spec import Key
 
 FORMAT = 3
@@ -43,19 +44,12 @@ class Inventory:
     origins: Mapping[str, Origin] = field(default_factory=dict)
     """Of each part that there is something of."""
 
-    @property
-    def title(self) -> str:
-        return self.title_of(NODE)
-
-    def title_of(self, part: str) -> str:
-        return self.origins.get(part, Origin()).title
+    def origin_of(self, part: str) -> Origin:
+        """An empty one for a part that nothing is there of."""
+        return self.origins.get(part, Origin())
 
     def recipe_of(self, part: str) -> str:
-        return self.origins.get(part, Origin()).recipe
-
-    @property
-    def command(self) -> str:
-        return self.origins.get(NODE, Origin()).command
+        return self.origin_of(part).recipe
 
     @classmethod
     def load(cls, folder: StateFolder) -> Inventory:
@@ -94,7 +88,7 @@ class Inventory:
         document = {
             "format": written_format(has_parts=bool(has_parts)),
             "run": self.run,
-            **asdict(self.origins.get(NODE, Origin())),
+            **asdict(self.origin_of(NODE)),
             "resources": [record.document() for record in self.records.values()],
         }
         if others:
@@ -132,3 +126,10 @@ def check_format(file: str, found: object) -> None:
         raise CannotBeSo(
             f"{file} was written by a newer wmcb (format {found}, known: {FORMAT}); use that one"
         )
+
+
+def read_state(host: Host) -> tuple[StateFolder, Inventory]:
+    """Return what is remembered, for those who only look. Raises CannotBeSo."""
+    folder = StateFolder.of(host)
+    folder.check()
+    return folder, Inventory.load(folder)

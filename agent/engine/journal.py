@@ -13,12 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.engine.inventory import check_format, check_kinds, written_format
+from agent.engine.inventory import Inventory, check_format, check_kinds, written_format
 from agent.engine.state_folder import StateFolder
-from agent.engine.target import NODE, to_document, to_key
+from agent.engine.target import NODE
 from agent.host.errors import NoSpace
+from agent.release import RELEASE
 from agent.resources.kind import CannotBeSo, State, Value
-from agent.resources.sealing import sealed, unsealed
+from agent.resources.own_folder import sealed, unsealed
 from agent.spec import Key
 
 
@@ -39,14 +40,14 @@ class Step:
     def document(self) -> dict[str, Value]:
         return {
             "deed": self.deed.value,
-            "key": to_document(self.key),
+            "key": [self.key.kind, self.key.name],
             "before": self.before,
             "manner": self.manner,
         }
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Step:
-        deed, key = Deed(document["deed"]), to_key(document["key"])
+        deed, key = Deed(document["deed"]), Key(*document["key"])
         return cls(deed, key, document["before"], document["manner"])
 
 
@@ -66,12 +67,12 @@ class Journal:
     """There is something after its lines, and nothing can be added to that."""
 
     @classmethod
-    def begin(cls, folder: StateFolder, version: str, *, repairs: bool = False, part: str = NODE) -> Journal:
+    def begin(cls, folder: StateFolder, *, repairs: bool = False, part: str = NODE) -> Journal:
         run = os.urandom(8).hex()  # to import secrets draws in far more
         head: dict[str, Value] = {
             "format": written_format(has_parts=part != NODE),
             "run": run,
-            "wmcb": version,
+            "wmcb": RELEASE,
             "repairs": repairs,
             "part": part,
         }
@@ -132,6 +133,10 @@ class Journal:
             first.setdefault(step.key, step.before)
         return first
 
+    def is_over(self, inventory: Inventory) -> bool:
+        """Return whether nothing of it is left to finish: the inventory is its own, or it was a repair."""
+        return self.repairs or self.run == inventory.run
+
     def end(self) -> None:
         self._folder.remove(self._folder.journal)
 
@@ -147,3 +152,12 @@ def _is_whole(line: bytes) -> bool:
 
 def _line(document: Mapping[str, Value]) -> bytes:
     return json.dumps(document).encode() + b"\n"
+
+
+def unfinished(folder: StateFolder, inventory: Inventory) -> Journal | None:
+    """A journal whose run wrote the inventory had come to its end: only its removal was missed.
+
+    That of a repair needs no finishing either: what is still to be repaired shows.
+    """
+    journal = Journal.unfinished(folder)
+    return None if journal is None or journal.is_over(inventory) else journal

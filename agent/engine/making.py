@@ -7,11 +7,10 @@ from dataclasses import replace
 
 from agent.engine.inventory import Inventory
 from agent.engine.journal import Deed, Journal, Step
-from agent.engine.looking import seen_at_once
 from agent.engine.planning import Action, Change, Match, Plan, differences, plan
 from agent.engine.progress import Progress
 from agent.engine.state_folder import StateFolder
-from agent.engine.target import Record, Target
+from agent.engine.target import Record, Target, seen_at_once
 from agent.host.errors import HostError
 from agent.host.port import Host
 from agent.resources import kind_named

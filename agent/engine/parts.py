@@ -15,12 +15,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
 
-from agent.engine.inventory import Inventory
+from agent.engine.inventory import Inventory, Origin
 from agent.engine.journal import Journal
-from agent.engine.planning import Action, Change, differences
+from agent.engine.planning import Action, Change, Match, Plan, differences
 from agent.engine.target import NODE, Record, Target
 from agent.host.port import Host
-from agent.resources.confinement import ClosedFolder, closed_folder, confined, confined_state
+from agent.resources.directory import ClosedFolder, closed_folder, confined, confined_state
 from agent.resources.kind import CannotBeSo, State, field_in_words
 from agent.spec import Directory, File, Key, Specification, Want
 
@@ -198,7 +198,11 @@ def _refuse_anothers_files(
 ) -> None:
     foreign = {key: record for key, record in others.items() if part not in record.parts}
     inside = {PureWindowsPath(key.name): key for key in foreign if key.kind in _SAY_WHAT_IS_IN_FILES}
-    files = {PureWindowsPath(key.name): key for key, record in foreign.items() if _has_content(key, record)}
+    files = {
+        PureWindowsPath(key.name): key
+        for key, record in foreign.items()
+        if key.kind == File.kind and "sha256" in record.target.wanted
+    }
     for want in specification.wants:
         # One whose content nobody gives, as an audit's, is only closed to others.
         if inside and isinstance(want, File) and want.content is not None:
@@ -210,10 +214,6 @@ def _refuse_anothers_files(
             continue
         if there is not None:
             raise Taken(want.key, _holder(inventory, foreign[there].parts[0]), ())
-
-
-def _has_content(key: Key, record: Record) -> bool:
-    return key.kind == File.kind and "sha256" in record.target.wanted
 
 
 def wanting(target: Target, known: Record | None, part: str) -> tuple[str, ...]:
@@ -258,4 +258,62 @@ def _check(host: Host, want: Want, record: Record, inventory: Inventory, part: s
 
 
 def _holder(inventory: Inventory, part: str) -> str:
-    return inventory.title_of(part) or "what made this machine a node"
+    return inventory.origin_of(part).title or "what made this machine a node"
+
+
+def origins_of_run(
+    inventory: Inventory, specification: Specification, recipe: str, command: str, scope: Scope
+) -> Mapping[str, Origin]:
+    """Of what is on the machine when this has been made so."""
+    part = scope.part
+    if part is None:
+        return {name: origin for name, origin in inventory.origins.items() if name in scope.but}
+    before = inventory.origin_of(part) if scope.beside else Origin()
+    title, command = specification.title or before.title, command or (before.command if part == NODE else "")
+    others = {name: origin for name, origin in inventory.origins.items() if name != part}
+    return {**others, part: Origin(title, recipe, command)} if part == NODE or title or recipe else others
+
+
+def are_known(origins: Mapping[str, Origin], inventory: Inventory) -> bool:
+    """As far as they say something."""
+    return len(origins) >= len(inventory.origins) and all(
+        origin.title in ("", inventory.origin_of(part).title)
+        and origin.recipe in ("", inventory.recipe_of(part))
+        and origin.command in ("", inventory.origin_of(part).command)
+        for part, origin in origins.items()
+    )
+
+
+def with_others(
+    mine: Share, records: Mapping[Key, Record], remembered: Mapping[Key, Record]
+) -> dict[Key, Record]:
+    """In the order in which they were made first: what is used comes before what uses it."""
+    together = {**mine.others, **records}
+    return {key: together[key] for key in (*remembered, *records) if key in together}
+
+
+def records_of_run(
+    host: Host,
+    mine: Share,
+    planned: Plan,
+    settled: Mapping[Key, State | None],
+    inventory: Inventory,
+    first_before: Mapping[Key, State | None],
+    part: str | None,
+) -> dict[Key, Record]:
+    """What is remembered of a run's resources once they are made: those of other parts are not among them."""
+    looked_at: dict[Key, Change | Match] = {match.target.key: match for match in planned.unchanged}
+    looked_at |= {change.target.key: change for change in planned.changes}
+    records = {}
+    for want in mine.specification.wants:
+        key = want.key
+        target, found = looked_at[key].target, looked_at[key].found
+        known, now = inventory.records.get(key), settled.get(key, found)
+        if target.kind.comes_later:
+            now = target.observe(host)
+        if known and now is None and known.target.kind.is_over(host, known.target.manner):
+            records[key] = known  # whatever it would have to be now, it is not needed any more
+        else:
+            before = known.before if known else first_before.get(key, now)
+            records[key] = Record(target, before, now, wanting(target, known, part or NODE))
+    return records

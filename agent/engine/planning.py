@@ -5,16 +5,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from agent.engine.looking import seen_at_once
-from agent.engine.target import Record, Target
+from agent.engine.target import Record, Target, seen_at_once
 from agent.host.errors import HostError
 from agent.host.port import Host
 from agent.resources.kind import CannotBeSo, State, Value, pausable
 from agent.spec import Key, Note, Specification, Want
-
-NOTHING_SEEN: Mapping[Key, State | None] = {}
-NOTHING_BESIDE: Mapping[Key, Record] = {}
-
 
 _MOST_TOLD = 10
 
@@ -123,21 +118,18 @@ def _is_so(target: Target, field: str, value: Value, found: State, remembered: R
     now = found.get(field)
     if kind.same(field, value, now):
         return True
-    if remembered is None or field in kind.firm or not kind.same(field, value, _asked(remembered, field)):
+    if remembered is None or field in kind.firm:
         return False
-    return kind.same(field, (remembered.settled or {}).get(field), now)
-
-
-def _asked(remembered: Record, field: str) -> Value:
-    return remembered.target.wanted.get(field)
+    asked, settled = remembered.target.wanted.get(field), (remembered.settled or {}).get(field)
+    return kind.same(field, value, asked) and kind.same(field, settled, now)
 
 
 def plan(
     host: Host,
     specification: Specification,
     remembered: Mapping[Key, Record],
-    seen: Mapping[Key, State | None] = NOTHING_SEEN,
-    others: Mapping[Key, Record] = NOTHING_BESIDE,
+    seen: Mapping[Key, State | None] = {},
+    others: Mapping[Key, Record] = {},
     stopped: Collection[Key] = (),
 ) -> Plan:
     """`seen` has been looked at just now, and is not again. Raises CannotBeSo for what stands in the way.

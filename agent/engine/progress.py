@@ -1,13 +1,11 @@
 """Whom the engine tells what it is doing."""
 
-from typing import Protocol
-
 from agent.engine.journal import Step
 from agent.engine.planning import Change, Plan
 from agent.engine.target import Target
 
 
-class Progress(Protocol):
+class Progress:
     def waiting(self, line: str) -> None:
         """For another process to let go of this machine, before anything else."""
 
@@ -20,12 +18,5 @@ class Progress(Protocol):
     def taking_back(self, step: Step) -> None: ...
 
 
-class Silent:
+class Silent(Progress):
     """For whoever only wants the result."""
-
-    def waiting(self, line: str) -> None: ...
-    def planned(self, plan: Plan) -> None: ...
-    def resuming(self, steps: int) -> None: ...
-    def pausing(self, target: Target) -> None: ...
-    def changing(self, change: Change) -> None: ...
-    def taking_back(self, step: Step) -> None: ...

@@ -9,9 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
 
-from agent.engine.inventory import Inventory
-from agent.engine.journal import Journal
-from agent.engine.looking import seen_at_once
+from agent.engine.inventory import Inventory, read_state
+from agent.engine.journal import Journal, unfinished
 from agent.engine.machine_lock import give_way, held_by_service, is_awaited
 from agent.engine.making import Making
 from agent.engine.planning import (
@@ -25,9 +24,10 @@ from agent.engine.planning import (
     users_first,
 )
 from agent.engine.progress import Progress
-from agent.engine.run import Unfinished, clean_up, read_state, secured_state, unfinished
+from agent.engine.run import Unfinished
 from agent.engine.state_folder import StateFolder
-from agent.engine.target import Record, Target
+from agent.engine.target import Record, Target, seen_at_once
+from agent.engine.undoing import clean_up, secured_state
 from agent.hashing import new_sha256
 from agent.host.errors import AlreadyExists, HostError, NotFound
 from agent.host.port import Host
@@ -108,7 +108,6 @@ def outlook(host: Host, keys: Collection[Key] | None = None) -> Outlook:
 
 def repair(
     host: Host,
-    version: str,
     progress: Progress,
     keys: Collection[Key],
     *,
@@ -131,14 +130,14 @@ def repair(
         if not (planned.changes or planned.resumes):
             return Repaired(tuple(_Look(host, inventory.records, keys).drifts()))
         folder.ensure()
-        journal = Journal.begin(folder, version, repairs=True)
+        journal = Journal.begin(folder, repairs=True)
         making = Making(host, folder, journal, progress)
         repairing = _Repairing(host, folder, making, lambda: is_ending() or is_awaited(host))
         try:
             repairing.carry_out(planned)
             postponed = frozenset(repairing.postponed)
             again = _Look(host, inventory.records, {*keys} - postponed)
-            trouble = (*repairing.trouble, *again.troubles())
+            trouble = (*repairing.trouble, *(f"{key}: {why}" for key, why in again.unseen.items()))
             return Repaired(tuple(again.drifts()), trouble, frozenset(repairing.restarted), postponed)
         finally:
             clean_up(host, folder, inventory, journal)
@@ -172,9 +171,6 @@ class _Look:
             if isinstance(each, Change):
                 fields = tuple(one.field for one in each.differences)
                 yield Drift(each.target.key, fields, each.found is None)
-
-    def troubles(self) -> Iterator[str]:
-        return (f"{key}: {why}" for key, why in self.unseen.items())
 
     def _compared(self, records: Sequence[Record]) -> Iterator[Change | Match]:
         for record in map(_without_health, records):
@@ -365,18 +361,14 @@ class _Repairing:
 
     def _lend(self, sha256: str) -> bool:
         """To where a run finds what has to come back."""
-        if not self._folder.has(sha256):
-            try:
-                self._folder.keep(sha256, self._host.files.blocks(self._folder.made / sha256))
-            except (NotFound, CannotBeSo):
-                return self._take_what_was_fetched(sha256)
-        return True
-
-    def _take_what_was_fetched(self, sha256: str) -> bool:
-        try:
+        if self._folder.has(sha256):
+            return True
+        with suppress(NotFound, CannotBeSo):
+            self._folder.keep(sha256, self._host.files.blocks(self._folder.made / sha256))
+            return True
+        with suppress(NotFound, CannotBeSo):
             return self._folder.take(sha256, self._folder.mending / sha256)
-        except (NotFound, CannotBeSo):
-            return False
+        return False
 
 
 def missing(host: Host, drifts: Collection[Drift]) -> Mapping[str, str]:

@@ -5,37 +5,37 @@ back at once; what was cut off is finished by the next run, or taken back if tha
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 from agent.engine import planning, restarting
-from agent.engine.inventory import Inventory, Origin, needed_contents
-from agent.engine.journal import Deed, Journal
-from agent.engine.looking import seen_at_once, seen_or_not
+from agent.engine.inventory import Inventory, Origin, read_state
+from agent.engine.journal import Deed, Journal, unfinished
 from agent.engine.machine_lock import LOCK, give_way, held, held_by_command
 from agent.engine.making import Making
 from agent.engine.parts import (
     Scope,
     Share,
+    are_known,
     as_confined,
     confining,
     is_somebodys,
+    origins_of_run,
+    records_of_run,
     remembered,
     share,
-    wanting,
+    with_others,
 )
 from agent.engine.planning import Change, Difference, Match, Plan, differences, hidden_fields, plan
 from agent.engine.progress import Progress
 from agent.engine.state_folder import StateFolder
-from agent.engine.target import NODE, Record
-from agent.engine.undoing import Undone, tidy, undone
+from agent.engine.target import NODE, Record, seen_at_once, seen_or_not
+from agent.engine.undoing import Undone, clean_up, flush, is_saved, secured_state, tidy, undo
 from agent.host.errors import AccessDenied, HostError
 from agent.host.port import Host
 from agent.resources.kind import CannotBeSo, State, field_in_words
 from agent.spec import Key, Specification, Want
 
-AS_MADE: Mapping[str, State] = {}
 _MOMENT_SECONDS = 0.5
 _PAUSE_SECONDS = 0.05
 
@@ -87,7 +87,7 @@ def preview(
     *,
     beside: bool = False,
     part: str | None = NODE,
-    manners: Mapping[str, State] = AS_MADE,
+    manners: Mapping[str, State] = {},
     but: Collection[str] = (),
 ) -> Plan:
     """What `make_so` would do. Raises CannotBeSo."""
@@ -106,7 +106,8 @@ def _planned(host: Host, mine: Share, part: str | None, journal: Journal | None)
     seen, unseen = seen_or_not(host, mine.remembered) if part is None else ({}, {})
     mine = restarting.without(mine, unseen.keys())
     others = {key: record for key, record in mine.others.items() if key not in unseen}
-    stopped = _stopped_by(journal)
+    # What a run that was cut off may have left stopped.
+    stopped = {step.key for step in journal.steps if step.deed is Deed.PAUSE} if journal else ()
     planned = plan(host, mine.specification, mine.remembered, seen, others=others, stopped=stopped)
     changes = (*planned.changes, *confining(host, mine))
     return mine, replace(planned, changes=changes, stays=unseen)
@@ -130,11 +131,6 @@ def _with(regained: Sequence[Change], planned: Plan) -> Plan:
     keys = {change.target.key for change in regained}
     unchanged = tuple(match for match in planned.unchanged if match.target.key not in keys)
     return replace(planned, changes=(*planned.changes, *regained), unchanged=unchanged)
-
-
-def _stopped_by(journal: Journal | None) -> AbstractSet[Key]:
-    """What a run that was cut off may have left stopped."""
-    return {step.key for step in journal.steps if step.deed is Deed.PAUSE} if journal else set()
 
 
 def interrupted(host: Host) -> int | None:
@@ -161,7 +157,6 @@ def _cut_off(host: Host) -> Journal | None:
 def make_so(
     host: Host,
     specification: Specification,
-    version: str,
     progress: Progress,
     confirm: Callable[[], None] | None = None,
     *,
@@ -171,7 +166,7 @@ def make_so(
     recipe: str = "",
     command: str = "",
     part: str | None = NODE,
-    manners: Mapping[str, State] = AS_MADE,
+    manners: Mapping[str, State] = {},
     but: Collection[str] = (),
     is_resident: bool = False,
 ) -> Done:
@@ -212,18 +207,18 @@ def make_so(
         # Where something has to wait not all is made that a recipe stands for.
         all_of_it = "" if waiting else recipe
         mine, scope = _with_what_stays(mine, planned.stays, scope)
-        origins = _origins(inventory, mine.specification, all_of_it, command, scope)
+        origins = origins_of_run(inventory, mine.specification, all_of_it, command, scope)
         if journal is None and not planned.changes:
             mine = as_confined(host, mine)
-            records = _beside(mine, _records(host, mine, planned, {}, inventory, {}, part), known)
+            records = with_others(mine, records_of_run(host, mine, planned, {}, inventory, {}, part), known)
             records = restarting.asked(host, records, waiting)
-            if records == inventory.records and _are_known(origins, inventory):
+            if records == inventory.records and are_known(origins, inventory):
                 put_off = _put_off(whole, mine)
                 return Done(planned, adopted=_adopted(planned, known), awaiting=waiting, put_off=put_off)
         if prepare is not None and journal is None and planned.pauses:
             prepare()
         folder.ensure()
-        journal = journal or Journal.begin(folder, version, part=part or NODE)
+        journal = journal or Journal.begin(folder, part=part or NODE)
         making = Making(host, folder, journal, progress, goes_on=part is None)
         try:
             tidy(host, (change.target.key for change in planned.changes))
@@ -237,22 +232,22 @@ def make_so(
                 confirm()
             making.end_what_is_over(mine.specification)
             first = journal.first_before()
-            records = _records(host, mine, planned, making.settled, inventory, first, part)
+            records = records_of_run(host, mine, planned, making.settled, inventory, first, part)
             waiting = restarting.awaiting(host, records)
             mine = as_confined(host, mine)
-            records = restarting.asked(host, _beside(mine, records, known), waiting)
+            records = restarting.asked(host, with_others(mine, records, known), waiting)
             all_of_it = "" if waiting or put_off else recipe
-            origins = _origins(inventory, mine.specification, all_of_it, command, scope)
+            origins = origins_of_run(inventory, mine.specification, all_of_it, command, scope)
             if known.keys() - records.keys():
-                _flush(host)
+                flush(host)
             made = Inventory(records, journal.run, origins)
             made.save(folder)
         except BaseException as failure:
-            if _is_saved(folder, journal):
+            if is_saved(folder, journal):
                 # It came to its end, and was interrupted only then.
                 clean_up(host, folder, made, journal)
                 raise
-            undone = _take_back(host, folder, inventory, journal, progress)
+            undone = undo(host, folder, inventory, journal, progress)
             raise TakenBack(undone, making.at) from failure
         clean_up(host, folder, made, journal)
         kept_otherwise = tuple(_kept_otherwise(planned, records))
@@ -291,7 +286,7 @@ def take_back(host: Host, progress: Progress, *, is_resident: bool = False) -> U
         journal = unfinished(folder, inventory)
         if journal is None:
             return None
-        outcome = _take_back(host, folder, inventory, journal, progress)
+        outcome = undo(host, folder, inventory, journal, progress)
         if not outcome.trouble and is_somebodys(journal.part):
             with suppress(HostError):
                 folder.forget_given()
@@ -307,10 +302,9 @@ def take_back_part(host: Host, progress: Progress) -> Undone | None:
 
 def reset(
     host: Host,
-    version: str,
     progress: Progress,
     stopped: Callable[[], None] | None = None,
-    manners: Mapping[str, State] = AS_MADE,
+    manners: Mapping[str, State] = {},
     but: Collection[str] = (),
 ) -> Done:
     """Takes away what wmcb put on this machine, and gives back what it replaced, `but` for what is of these
@@ -320,7 +314,7 @@ def reset(
     `manners` says of kinds what is asked for beside how each resource was made.
     """
     nothing = Specification()
-    return make_so(host, nothing, version, progress, stopped=stopped, part=None, manners=manners, but=but)
+    return make_so(host, nothing, progress, stopped=stopped, part=None, manners=manners, but=but)
 
 
 def _in_manner(records: Mapping[Key, Record], manners: Mapping[str, State]) -> Mapping[Key, Record]:
@@ -387,7 +381,7 @@ class Status:
 
 def title(host: Host) -> str:
     """Where what is on this machine came from; empty where nothing is."""
-    return read_state(host)[1].title
+    return read_state(host)[1].origin_of(NODE).title
 
 
 def status(host: Host) -> Status:
@@ -411,7 +405,9 @@ def _status(host: Host, folder: StateFolder, inventory: Inventory) -> Status:
     under_way = under_way or host.processes.is_held(LOCK)
     is_cut_off = is_cut_off and not under_way
     awaiting = tuple(restarting.awaiting(host, inventory.records).values())
-    return Status(inventory.title, standings, is_cut_off, inventory.origins, under_way, awaiting)
+    return Status(
+        inventory.origin_of(NODE).title, standings, is_cut_off, inventory.origins, under_way, awaiting
+    )
 
 
 def _standings(host: Host, inventory: Inventory) -> Iterator[Standing]:
@@ -434,19 +430,6 @@ def _standings(host: Host, inventory: Inventory) -> Iterator[Standing]:
             yield Standing(record, found, different, unseen, bool(hidden))
 
 
-def unfinished(folder: StateFolder, inventory: Inventory) -> Journal | None:
-    """A journal whose run wrote the inventory had come to its end: only its removal was missed.
-
-    That of a repair needs no finishing either: what is still to be repaired shows.
-    """
-    journal = Journal.unfinished(folder)
-    return None if journal is None or _is_over(journal, inventory) else journal
-
-
-def _is_over(journal: Journal, inventory: Inventory) -> bool:
-    return journal.repairs or journal.run == inventory.run
-
-
 def _to_go_on_from(
     host: Host, folder: StateFolder, inventory: Inventory, progress: Progress, scope: Scope
 ) -> Journal | None:
@@ -461,7 +444,7 @@ def _to_go_on_from(
         return journal
     if is_somebodys(journal.part):
         raise Unfinished(f"a run was interrupted: run it again to finish it, or {host.called} --rollback")
-    outcome = _take_back(host, folder, inventory, journal, progress)
+    outcome = undo(host, folder, inventory, journal, progress)
     if outcome.trouble:
         raise TakenBack(outcome) from CannotBeSo("a run that was interrupted could not be taken back")
     return None
@@ -477,63 +460,6 @@ def _put_off(whole: Iterable[Want], mine: Share) -> tuple[Key, ...]:
     return tuple(want.key for want in whole if want.key not in made)
 
 
-def _origins(
-    inventory: Inventory, specification: Specification, recipe: str, command: str, scope: Scope
-) -> Mapping[str, Origin]:
-    """Of what is on the machine when this has been made so."""
-    part = scope.part
-    if part is None:
-        return {name: origin for name, origin in inventory.origins.items() if name in scope.but}
-    title = specification.title or (inventory.title_of(part) if scope.beside else "")
-    command = command or (inventory.command if scope.beside and part == NODE else "")
-    others = {name: origin for name, origin in inventory.origins.items() if name != part}
-    return {**others, part: Origin(title, recipe, command)} if part == NODE or title or recipe else others
-
-
-def _are_known(origins: Mapping[str, Origin], inventory: Inventory) -> bool:
-    """As far as they say something."""
-    return len(origins) >= len(inventory.origins) and all(
-        origin.title in ("", inventory.title_of(part))
-        and origin.recipe in ("", inventory.recipe_of(part))
-        and origin.command in ("", inventory.origins.get(part, Origin()).command)
-        for part, origin in origins.items()
-    )
-
-
-def _beside(
-    mine: Share, records: Mapping[Key, Record], remembered: Mapping[Key, Record]
-) -> dict[Key, Record]:
-    """In the order in which they were made first: what is used comes before what uses it."""
-    together = {**mine.others, **records}
-    return {key: together[key] for key in (*remembered, *records) if key in together}
-
-
-def _records(
-    host: Host,
-    mine: Share,
-    planned: Plan,
-    settled: Mapping[Key, State | None],
-    inventory: Inventory,
-    first_before: Mapping[Key, State | None],
-    part: str | None,
-) -> dict[Key, Record]:
-    looked_at: dict[Key, Change | Match] = {match.target.key: match for match in planned.unchanged}
-    looked_at |= {change.target.key: change for change in planned.changes}
-    records = {}
-    for want in mine.specification.wants:
-        key = want.key
-        target, found = looked_at[key].target, looked_at[key].found
-        known, now = inventory.records.get(key), settled.get(key, found)
-        if target.kind.comes_later:
-            now = target.observe(host)
-        if known and now is None and known.target.kind.is_over(host, known.target.manner):
-            records[key] = known  # whatever it would have to be now, it is not needed any more
-        else:
-            before = known.before if known else first_before.get(key, now)
-            records[key] = Record(target, before, now, wanting(target, known, part or NODE))
-    return records
-
-
 def _kept_otherwise(
     planned: Plan, records: Mapping[Key, Record]
 ) -> Iterator[tuple[Key, tuple[Difference, ...]]]:
@@ -543,83 +469,3 @@ def _kept_otherwise(
             continue  # it is not the run that makes it
         if record and record.settled and (otherwise := differences(record.target, record.settled, None)):
             yield change.target.key, otherwise
-
-
-def _take_back(
-    host: Host, folder: StateFolder, inventory: Inventory, journal: Journal, progress: Progress
-) -> Undone:
-    outcome = undone(host, folder, journal, progress)
-    if not outcome.trouble:
-        _flush(host)
-        clean_up(host, folder, inventory, journal)
-    return outcome
-
-
-def _flush(host: Host) -> None:
-    """Before anything is forgotten: our files are on the disk at once, but Windows takes its time with the
-    registry. After a power cut a service could be there again of which nobody knows any more.
-    """
-    with suppress(HostError):
-        host.registry.flush()
-
-
-def _is_saved(folder: StateFolder, journal: Journal) -> bool:
-    try:
-        return Inventory.load(folder).run == journal.run
-    except (HostError, CannotBeSo):
-        return False
-
-
-def read_state(host: Host) -> tuple[StateFolder, Inventory]:
-    """Return what is remembered, for those who only look. Raises CannotBeSo."""
-    folder = StateFolder.of(host)
-    folder.check()
-    return folder, Inventory.load(folder)
-
-
-def secured_state(host: Host, *, but_given: bool = True) -> tuple[StateFolder, Inventory]:
-    """Return what is remembered, for those who change it: once a run that had done everything, and was cut
-    off while it put its things away, has come to its end. Raises CannotBeSo.
-    """
-    folder = StateFolder.of(host)
-    folder.secure()
-    inventory = Inventory.load(folder)
-    journal = Journal.unfinished(folder)
-    if journal is not None and _is_over(journal, inventory):
-        clean_up(host, folder, inventory, journal)
-    elif journal is None and not inventory.records:
-        with suppress(HostError):
-            folder.dissolve(but_given=but_given)
-    return folder, inventory
-
-
-def clean_up(host: Host, folder: StateFolder, inventory: Inventory, journal: Journal) -> None:
-    """The run has come to its end, or is taken back, whatever still holds one of these files.
-
-    `inventory` is what is remembered now.
-    """
-    tidy(host, (step.key for step in journal.steps))
-    with suppress(HostError):
-        folder.copy_inventory()
-    with suppress(HostError):
-        _end(folder, inventory, journal)
-    with suppress(HostError):
-        folder.forget_but(needed_contents(inventory.records))
-    if inventory.records:
-        with suppress(HostError):
-            folder.keep_reserve()
-    else:
-        with suppress(HostError):
-            folder.dissolve()
-
-
-def _end(folder: StateFolder, inventory: Inventory, journal: Journal) -> None:
-    """A journal that somebody holds open stays, and would seem to be of a run that is still to be taken back:
-    the inventory says that it is not.
-    """
-    try:
-        journal.end()
-    except HostError:
-        if not _is_over(journal, inventory):
-            replace(inventory, run=journal.run).save(folder)
-            folder.copy_inventory()

@@ -1,19 +1,22 @@
-"""A resource as the engine handles it: by key, with states that are plain documents."""
+"""A resource as the engine handles it, by key; its states are plain documents; and how many are observed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from agent.host.errors import HostError
 from agent.host.port import Host
 from agent.redaction import register, register_document, register_name, register_words
 from agent.resources import kind_named
-from agent.resources.kind import Kind, State, Value
+from agent.resources.kind import CannotBeSo, Kind, State, Value
 from agent.spec import Key, Want
 
 NODE = ""
 """The part of what makes the machine a node: bootstrap, join, user data."""
+_FEW = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +44,16 @@ class Target:
 
     def document(self) -> dict[str, Value]:
         return {
-            "key": to_document(self.key),
+            "key": [self.key.kind, self.key.name],
             "wanted": self.wanted,
             "manner": self.manner,
-            "uses": [to_document(key) for key in self.uses],
+            "uses": [[key.kind, key.name] for key in self.uses],
         }
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Target:
-        uses = tuple(map(to_key, document["uses"]))
-        target = cls(to_key(document["key"]), document["wanted"], document["manner"], uses)
+        uses = tuple(Key(*each) for each in document["uses"])
+        target = cls(Key(*document["key"]), document["wanted"], document["manner"], uses)
         _register_secrets(target.key, target.wanted, target.manner)
         return target
 
@@ -93,6 +96,38 @@ class Record:
         return cls(target, before, document["settled"], parts, document.get("asked_in"), is_leaving)
 
 
+def seen_or_not(
+    host: Host, records: Mapping[Key, Record]
+) -> tuple[Mapping[Key, State | None], Mapping[Key, str]]:
+    """How they are, and of those that nobody can look at just now, why."""
+    seen, unseen = dict(seen_at_once(host, records)), {}
+    for key, record in records.items():
+        if key not in seen:
+            try:
+                seen[key] = record.target.observe(host)
+            except (HostError, CannotBeSo) as fault:
+                unseen[key] = str(fault)
+    return seen, unseen
+
+
+def seen_at_once(host: Host, keys: Iterable[Key]) -> Mapping[Key, State | None]:
+    """Of those of which there are many, and which need not be looked at one by one.
+
+    What cannot be looked at is left out: whoever looks at it alone learns why.
+    """
+    by_kind: dict[str, list[Key]] = {}
+    for key in keys:
+        by_kind.setdefault(key.kind, []).append(key)
+    seen: dict[Key, State | None] = {}
+    for kind, alike in by_kind.items():
+        if len(alike) > _FEW:
+            with suppress(HostError):
+                found = kind_named(kind).observe_all(host)
+                if found is not None:
+                    seen |= {key: found.get(key.name) for key in alike}
+    return seen
+
+
 def _register_secrets(key: Key, state: State, manner: State) -> None:
     """Of a state that is remembered, or about to be made so: nothing that is shown of it tells them."""
     register_name(key.name)
@@ -106,12 +141,3 @@ def _register_secrets(key: Key, state: State, manner: State) -> None:
                 register(*map(str, value if isinstance(value, list | tuple) else [value]))
         else:
             register_document(value, field_name)
-
-
-def to_document(key: Key) -> Value:
-    return [key.kind, key.name]
-
-
-def to_key(document: Sequence[str]) -> Key:
-    kind, name = document
-    return Key(kind, name)

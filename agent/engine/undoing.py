@@ -1,17 +1,18 @@
-"""A journal walked backwards: what a run had done is undone."""
+"""A journal walked backwards, so that what a run had done is undone, and put away when its run is over."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
+from agent.engine.inventory import Inventory, needed_contents
 from agent.engine.journal import Deed, Journal, Step
 from agent.engine.progress import Progress
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
 from agent.host.port import Host
 from agent.resources import kind_named
-from agent.resources.kind import pausable
+from agent.resources.kind import CannotBeSo, pausable
 from agent.spec import Key
 
 
@@ -27,7 +28,7 @@ class Undone:
     """What had to stay, for good reason."""
 
 
-def undone(host: Host, folder: StateFolder, journal: Journal, progress: Progress) -> Undone:
+def _undone(host: Host, folder: StateFolder, journal: Journal, progress: Progress) -> Undone:
     """From the last step to the first."""
     undoing = _Undoing(host, folder, journal.run)
     tidy(host, (step.key for step in journal.steps))
@@ -110,3 +111,78 @@ def tidy(host: Host, keys: Iterable[Key]) -> None:
     with suppress(HostError):
         for kind, group in groupby(ordered, key=lambda key: key.kind):
             kind_named(kind).tidy(host, {key.name for key in group})
+
+
+def undo(
+    host: Host, folder: StateFolder, inventory: Inventory, journal: Journal, progress: Progress
+) -> Undone:
+    """Take back the run of this journal, and put it away where all of it could be taken back."""
+    outcome = _undone(host, folder, journal, progress)
+    if not outcome.trouble:
+        flush(host)
+        clean_up(host, folder, inventory, journal)
+    return outcome
+
+
+def flush(host: Host) -> None:
+    """Before anything is forgotten: our files are on the disk at once, but Windows takes its time with the
+    registry. After a power cut a service could be there again of which nobody knows any more.
+    """
+    with suppress(HostError):
+        host.registry.flush()
+
+
+def is_saved(folder: StateFolder, journal: Journal) -> bool:
+    """Return whether the inventory is the one that this run was to write."""
+    try:
+        return Inventory.load(folder).run == journal.run
+    except (HostError, CannotBeSo):
+        return False
+
+
+def secured_state(host: Host, *, but_given: bool = True) -> tuple[StateFolder, Inventory]:
+    """Return what is remembered, for those who change it: once a run that had done everything, and was cut
+    off while it put its things away, has come to its end. Raises CannotBeSo.
+    """
+    folder = StateFolder.of(host)
+    folder.secure()
+    inventory = Inventory.load(folder)
+    journal = Journal.unfinished(folder)
+    if journal is not None and journal.is_over(inventory):
+        clean_up(host, folder, inventory, journal)
+    elif journal is None and not inventory.records:
+        with suppress(HostError):
+            folder.dissolve(but_given=but_given)
+    return folder, inventory
+
+
+def clean_up(host: Host, folder: StateFolder, inventory: Inventory, journal: Journal) -> None:
+    """The run has come to its end, or is taken back, whatever still holds one of these files.
+
+    `inventory` is what is remembered now.
+    """
+    tidy(host, (step.key for step in journal.steps))
+    with suppress(HostError):
+        folder.copy_inventory()
+    with suppress(HostError):
+        _end(folder, inventory, journal)
+    with suppress(HostError):
+        folder.forget_but(needed_contents(inventory.records))
+    if inventory.records:
+        with suppress(HostError):
+            folder.keep_reserve()
+    else:
+        with suppress(HostError):
+            folder.dissolve()
+
+
+def _end(folder: StateFolder, inventory: Inventory, journal: Journal) -> None:
+    """A journal that somebody holds open stays, and would seem to be of a run that is still to be taken back:
+    the inventory says that it is not.
+    """
+    try:
+        journal.end()
+    except HostError:
+        if not journal.is_over(inventory):
+            replace(inventory, run=journal.run).save(folder)
+            folder.copy_inventory()

@@ -1,6 +1,7 @@
-"""One module a kind of resource: what is there, what is wanted, how it is made so and how it is taken back.
+"""Each kind of resource a class: what is there, what is wanted, how it is made so and how it is taken back.
 
-A kind is found by its name, so that a new one is a new module here (and one in agent.spec) and nothing else.
+A kind is found by its name: `hns_network` is HnsNetworkResource, in the module of that name or in the one
+that _SHARED names. So the engine loads what a node has, and one that imports much has a module of its own.
 """
 
 from functools import cache
@@ -8,6 +9,18 @@ from importlib import import_module
 from typing import Any
 
 from agent.resources.kind import Kind
+
+_SHARED = {
+    "environment": ("environment_variable", "path_entry"),
+    "hns": ("foreign_endpoint", "hns_endpoint", "hns_network"),
+    "kubelet_credentials": ("certificates", "credentials"),
+    "registry": ("registry_key", "registry_value"),
+    "routes": ("ip_forwarding", "route"),
+    "service": ("event_source",),
+    "windows_security": ("defender_exclusion", "firewall_rule"),
+    "windows_settings": ("dns_suffixes", "host_name", "proxy", "time_service", "windows_feature"),
+}
+_MODULES = {name: module for module, names in _SHARED.items() for name in names}
 
 
 class UnknownKind(LookupError):
@@ -17,9 +30,10 @@ class UnknownKind(LookupError):
 @cache
 def kind_named(name: str) -> Kind[Any]:
     """Raises UnknownKind."""
-    module = f"agent.resources.{name}"
+    module = f"agent.resources.{_MODULES.get(name, name)}"
+    resource = f"{name.title().replace('_', '')}Resource"
     try:
-        kind: Kind[Any] = import_module(module).KIND
+        kind: Kind[Any] = getattr(import_module(module), resource)()
     except (ModuleNotFoundError, AttributeError) as fault:
         if isinstance(fault, ModuleNotFoundError) and fault.name != module:
             raise

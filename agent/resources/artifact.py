@@ -13,9 +13,8 @@ from pathlib import PureWindowsPath
 from agent.amounts import in_bytes
 from agent.host.errors import NotFound
 from agent.host.port import Host
-from agent.resources.kind import CannotBeSo, Setting, State, Value
-from agent.resources.own_folder import OwnFile, own_folder
-from agent.resources.sealing import sealed, unsealed
+from agent.resources.kind import CannotBeSo, Setting, State, Value, mapping_in, without_none
+from agent.resources.own_folder import OwnFile, own_folder, sealed, unsealed
 from agent.spec import Artifact, Protection, Signer, Unpacking
 from agent.spec.artifact import SIZE_LIMIT
 
@@ -35,18 +34,14 @@ class ArtifactResource(Setting[Artifact]):
             "source": {**origin, **_more_of_source(want)},
             "place": _place(want),
             "signer": {"common_name": signer.common_name, "thumbprint": signer.thumbprint},
+            "digest": want.digest or None,
+            "files": None if want.files is None else dict(want.files),
         }
-        if want.digest:
-            wanted["digest"] = want.digest
-        if want.files is not None:
-            wanted["files"] = dict(want.files)
-        return wanted
+        return without_none(wanted)
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - all are cheap
         found = _read(host, name)
-        if found is None:
-            return None
-        return {field: value for field, value in found.items() if field != "name"}
+        return found and {field: value for field, value in found.items() if field != "name"}
 
     def shown(self, field: str, value: Value, manner: State) -> str:
         if not isinstance(value, dict):
@@ -122,7 +117,7 @@ def _place(want: Artifact) -> State:
 
 
 def _of_state(name: str, state: State) -> Artifact:
-    source, place, files = _mapping(state["source"]), _mapping(state["place"]), _mapping(state["files"])
+    source, place, files = mapping_in(state["source"]), mapping_in(state["place"]), mapping_in(state["files"])
     signer = _texts(state["signer"])
     return Artifact(
         name,
@@ -139,12 +134,8 @@ def _of_state(name: str, state: State) -> Artifact:
     )
 
 
-def _mapping(value: Value) -> Mapping[str, Value]:
-    return value if isinstance(value, dict) else {}
-
-
 def _texts(value: Value) -> Mapping[str, str]:
-    return {name: str(each) for name, each in _mapping(value).items()}
+    return {name: str(each) for name, each in mapping_in(value).items()}
 
 
 def _read(host: Host, name: str) -> State | None:
@@ -166,6 +157,3 @@ def _parsed(host: Host, path: PureWindowsPath) -> State:
 
 def _note(host: Host, name: str) -> OwnFile:
     return OwnFile(host, _FOLDER, name)
-
-
-KIND = ArtifactResource()

@@ -90,7 +90,7 @@ def effects_stay(name: str) -> str:
 
 def failure_of(host: Host, name: str) -> str | None:
     """How a command ended that was allowed to fail, and did; None for all others."""
-    found = KIND.observe(host, name, {}) or {}
+    found = CommandResource().observe(host, name, {}) or {}
     exit_code = found.get("exit_code")
     return _failed(host, name, exit_code) if exit_code and exit_code not in REQUESTS else None
 
@@ -147,6 +147,3 @@ def _words(shell: Shell, system: PureWindowsPath, script: PureWindowsPath) -> Se
         program = system / "WindowsPowerShell" / "v1.0" / "powershell.exe"
         return (str(program), "-ExecutionPolicy", "RemoteSigned", "-NonInteractive", "-File", str(script))
     return (str(system / "cmd.exe"), "/q", "/c", str(script))
-
-
-KIND = CommandResource()

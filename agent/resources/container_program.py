@@ -1,19 +1,20 @@
-"""A program in HostProcess containers, remembered: the resident service ends what has to start anew."""
+"""Programs in HostProcess containers, which are the machine's processes below the shim of a pod."""
+
+from collections.abc import Mapping, Sequence
 
 from agent.host.networks import HNS
-from agent.host.port import Host
+from agent.host.port import Host, ProcessInfo
 from agent.resources.kind import Kept, Kind, State
 from agent.spec.container_program import ContainerProgram
 
 
 class ContainerProgramResource(Kind[ContainerProgram]):
+    """A program in HostProcess containers, remembered: the resident service ends what has to start anew."""
+
     firm = frozenset[str]()
     kept_by = HNS
 
-    def wanted(self, want: ContainerProgram) -> State:  # noqa: ARG002 - whether it is there is its cluster's affair
-        return {}
-
-    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - as above
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - whether it is there is its cluster's affair
         return {}
 
     def manner(self, want: ContainerProgram) -> State:
@@ -25,4 +26,37 @@ class ContainerProgramResource(Kind[ContainerProgram]):
         return None
 
 
-KIND = ContainerProgramResource()
+# """Processes in HostProcess containers: they are the machine's, below the shim of a pod."""
+
+SHIM = "containerd-shim-runhcs-v1.exe"
+
+_DEEPEST = 8
+"""A script or two may be between."""
+
+
+def running(host: Host, program: str) -> Sequence[int]:
+    """Those of that file name in containers, and no other: one that is a service, or that a person started,
+    is none of containerd's.
+    """
+    processes = {each.pid: each for each in host.processes.list()}
+    return [
+        each.pid for each in processes.values() if _is(each, program) and _is_in_container(each, processes)
+    ]
+
+
+def is_running(host: Host, program: str) -> bool:
+    """In a container, as a service, or otherwise."""
+    return any(_is(each, program) for each in host.processes.list())
+
+
+def _is_in_container(process: ProcessInfo, processes: Mapping[int, ProcessInfo]) -> bool:
+    above = processes.get(process.parent)
+    for _ in range(_DEEPEST):
+        if above is None or _is(above, SHIM):
+            return above is not None
+        above = processes.get(above.parent)
+    return False
+
+
+def _is(process: ProcessInfo, program: str) -> bool:
+    return process.program is not None and process.program.name.lower() == program.lower()

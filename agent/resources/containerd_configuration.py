@@ -1,6 +1,6 @@
 """What containerd's configuration file has to say, among what others say in it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import PureWindowsPath
 from typing import cast
@@ -21,8 +21,6 @@ _WRITTEN = "written"
 _NO_FIELDS = frozenset({_FAULT, _WRITTEN})
 _VERSION = "version"
 _FOLDERS = frozenset({toml.CNI_PROGRAMS, toml.CNI_CONFIGURATIONS, toml.REGISTRIES})
-
-
 _SETTINGS = frozenset({*_FOLDERS, toml.SANDBOX_IMAGE, toml.ADDRESS, toml.SYSTEMD_CGROUP})
 
 
@@ -52,7 +50,7 @@ class ContainerdConfigurationResource(Kind[ContainerdConfiguration]):
             found: dict[str, Value] = {field: toml.value(document, field) for field in wanted}
             settings = list(toml.written(text, list(wanted)))
             if not all(self.same(field, each, found[field]) for field, each in wanted.items()):
-                toml.edited(text, cast("Mapping[str, str | None]", wanted))
+                toml.edited(text, wanted)
         except toml.NotReadable as fault:
             return {_FAULT: str(fault)}
         return found | {_WRITTEN: [[list(each.place), each.source] for each in settings]}
@@ -70,7 +68,7 @@ class ContainerdConfigurationResource(Kind[ContainerdConfiguration]):
     def apply(self, host: Host, want: ContainerdConfiguration, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - what was there is in the state
         with _editing(want.path):
             text = f"version = {want.version}\n" if found is None else _text(host, want.path) or ""
-            edited = _edited(text, self.wanted(want))
+            edited = toml.edited(text, self.wanted(want))
         _write(host, want.path, edited)
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
@@ -85,9 +83,8 @@ class ContainerdConfigurationResource(Kind[ContainerdConfiguration]):
                 # here.
                 with _editing(path):
                     text = f"version = {manner['version']}\n"
-                    given_back = _edited(text, {field: before[field] for field in names})
+                    given_back = toml.edited(text, {field: before[field] for field in names})
             else:
-                toml.parsed(text)
                 given_back = toml.given_back(text, names, _settings(before))
         except toml.NotReadable as fault:
             return f"{path} stays as it is: {fault}"
@@ -97,7 +94,6 @@ class ContainerdConfigurationResource(Kind[ContainerdConfiguration]):
 
 def _take_ours(host: Host, path: PureWindowsPath, text: str, manner: State) -> str | None:
     """Out of a file that was made here; with it, unless somebody has put something into it since."""
-    toml.parsed(text)
     left = toml.given_back(text, cast("Sequence[str]", manner.get("settings", sorted(_SETTINGS))), ())
     if toml.parsed(left).keys() <= {_VERSION}:
         with suppress(NotFound):
@@ -105,11 +101,6 @@ def _take_ours(host: Host, path: PureWindowsPath, text: str, manner: State) -> s
         return None
     _write(host, path, left)
     return f"{path} stays, with what somebody else has put into it"
-
-
-def _edited(text: str, wanted: State) -> str:
-    toml.parsed(text)
-    return toml.edited(text, cast("Mapping[str, str | None]", wanted))
 
 
 @contextmanager
@@ -143,6 +134,3 @@ def _write(host: Host, path: PureWindowsPath, text: str) -> None:
     aside = host.files.write(path, text.encode(errors="surrogateescape"), descriptor)
     if aside is not None:
         host.files.remove_at_reboot(aside)
-
-
-KIND = ContainerdConfigurationResource()

@@ -106,7 +106,7 @@ def written(text: str, names: Sequence[str]) -> Iterator[Setting]:
         raise NotReadable(_NOT_EDITABLE) from fault
 
 
-def edited(text: str, wanted: Mapping[str, str | None]) -> str:
+def edited(text: str, wanted: Mapping[str, Any]) -> str:
     """With these values, and for no runtime that of systemd, if that is named. Raises NotReadable."""
 
     def edit(document: Any) -> None:
@@ -138,8 +138,8 @@ def given_back(text: str, names: Sequence[str], before: Sequence[Setting]) -> st
 
 def _judged(text: str, edit: Edit) -> str:
     """The same is done to what the text means: that has to be what the edited one means."""
+    meant = parsed(text)
     try:
-        meant = tomllib.loads(text)
         edit(meant)
         document = tomlkit.parse(text)
         edit(document)

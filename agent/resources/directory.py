@@ -1,7 +1,9 @@
 """A folder, and what of its content others could change, or read where that is not for them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import PureWindowsPath
@@ -12,20 +14,20 @@ from agent.host.principals import SIDS
 from agent.host.protection import granted_to_others
 from agent.host.sddl import FILE_EXECUTE, FILE_READ, SecurityDescriptor
 from agent.resources import descriptors, trees
-from agent.resources.kind import Kept, Kind, State, Value
-from agent.spec import Directory, Protection
+from agent.resources.kind import Kept, Kind, State, Value, mapping_in
+from agent.spec import Directory, File, Key, Protection, Want
 
 _MOST_EXPOSED = 20_000
 """Each stands in the journal. Of what nobody else can change there may be any number."""
 _PATIENCE_SECONDS = 10.0
 """containerd closes a container's log only some time after the container has ended."""
-LOOKS = {Protection.PROGRAM: "exposed", Protection.PRIVATE: "open"}
+_LOOKS = {Protection.PROGRAM: "exposed", Protection.PRIVATE: "open"}
 """What below a folder is open to others: its own descriptor hands nothing down to what is there already."""
 _TO_CHANGE = ~(FILE_READ | FILE_EXECUTE)
 _TELLS_CONTENT = 0x21
 """FILE_READ_DATA, and FILE_EXECUTE, with which a file can be mapped. Of private folders the names are no
 secret: the kubelet itself lets users list some of those that it makes."""
-APART = "apart"
+_APART = "apart"
 _OPEN = "open_to_users"
 """Of a shared folder that others could change its descriptor, else nothing. Whoever may rename C:\\etc can
 put one of his own in its place, with all that the kubelet reads."""
@@ -40,10 +42,10 @@ class DirectoryResource(Kind[Directory]):
             wanted[_OPEN] = ""
         else:
             wanted["descriptor"] = str(descriptors.OF_DIRECTORY[want.protection])
-            if want.protection in LOOKS:
-                wanted[LOOKS[want.protection]] = {}
+            if want.protection in _LOOKS:
+                wanted[_LOOKS[want.protection]] = {}
             if want.apart:
-                wanted[APART] = list(want.apart)
+                wanted[_APART] = list(want.apart)
         return wanted
 
     def manner(self, want: Directory) -> State:
@@ -65,18 +67,19 @@ class DirectoryResource(Kind[Directory]):
         if _OPEN in wanted:
             is_open = _is_open(host, path, there.descriptor)
             found[_OPEN] = found["descriptor"] if is_open else ""
-        if APART in wanted:
-            found[APART] = wanted[APART]  # nothing that could be otherwise
-        for protection, field in LOOKS.items():
+        if _APART in wanted:
+            found[_APART] = wanted[_APART]  # nothing that could be otherwise
+        for protection, field in _LOOKS.items():
             if field in wanted:
-                forbidden = _forbidden(protection)
+                # What others may not do with a file below.
+                forbidden = _TO_CHANGE | _TELLS_CONTENT if protection is Protection.PRIVATE else _TO_CHANGE
                 if (
                     there.descriptor
                     and not granted_to_others(there.descriptor, host.access.caller()) & forbidden
                 ):
                     # All is born closed in one that is closed: what can be read there was opened on purpose.
                     forbidden = _TO_CHANGE
-                exposed = _exposed(host, path, forbidden, _names(wanted.get(APART)))
+                exposed = _exposed(host, path, forbidden, _names(wanted.get(_APART)))
                 found[field] = dict(islice(exposed, _MOST_EXPOSED + 1))
         return found
 
@@ -86,10 +89,10 @@ class DirectoryResource(Kind[Directory]):
     def shown(self, field: str, value: Value, manner: State) -> str:
         if field == _OPEN:
             return str(value) or "nobody"
-        if field == APART and isinstance(value, list):
+        if field == _APART and isinstance(value, list):
             return ", ".join(map(str, value))
-        if field in LOOKS.values():
-            names = list(_mapping(value))
+        if field in _LOOKS.values():
+            names = list(mapping_in(value))
             return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if names[5:] else "") or "nothing"
         return super().shown(field, value, manner)
 
@@ -97,7 +100,7 @@ class DirectoryResource(Kind[Directory]):
         if found is not None and found["type"] != FileKind.DIRECTORY.value:
             return f"{want.path} is a {found['type']}, where a folder is to be; move it away"
         if found is not None and any(
-            len(_mapping(found.get(look))) > _MOST_EXPOSED for look in LOOKS.values()
+            len(mapping_in(found.get(look))) > _MOST_EXPOSED for look in _LOOKS.values()
         ):
             return f"{want.path} holds over {_MOST_EXPOSED} files that are open to users; give another folder"
         return None
@@ -109,8 +112,8 @@ class DirectoryResource(Kind[Directory]):
             return
         # Of a shared folder the folder alone: this hands nothing down to what is in it, which is others'.
         host.files.set_descriptor(want.path, descriptor)
-        if not want.shared and want.protection in LOOKS:
-            for name, former in _mapping(found.get(LOOKS[want.protection])).items():
+        if not want.shared and want.protection in _LOOKS:
+            for name, former in mapping_in(found.get(_LOOKS[want.protection])).items():
                 _protect(host, want.path / name, _to_be(want.protection, former))
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:
@@ -156,17 +159,8 @@ def is_open_on_purpose(host: Host, folder: PureWindowsPath) -> bool:
     return any(folder == place or place in folder.parents for place in whole)
 
 
-def _mapping(value: Value) -> Mapping[str, Value]:
-    return value if isinstance(value, dict) else {}
-
-
 def _names(value: Value) -> frozenset[str]:
     return frozenset(str(name).lower() for name in value) if isinstance(value, list) else frozenset()
-
-
-def _forbidden(protection: Protection) -> int:
-    """What others may not do with a file below."""
-    return _TO_CHANGE | _TELLS_CONTENT if protection is Protection.PRIVATE else _TO_CHANGE
 
 
 def _exposed(
@@ -220,11 +214,11 @@ def _protect(host: Host, path: PureWindowsPath, protection: Protection) -> None:
 
 def _expose_again(host: Host, folder: PureWindowsPath, before: State) -> None:
     """What was open to users is again, and what has been opened since is not."""
-    for protection, field in LOOKS.items():
+    for protection, field in _LOOKS.items():
         if field not in before:
             continue
-        former = _mapping(before[field])
-        for name, opened in list(_exposed(host, folder, _TO_CHANGE, _names(before.get(APART)))):
+        former = mapping_in(before[field])
+        for name, opened in list(_exposed(host, folder, _TO_CHANGE, _names(before.get(_APART)))):
             if name not in former:
                 _protect(host, folder / name, _to_be(protection, opened))
         for name, descriptor in former.items():
@@ -260,4 +254,51 @@ def _bring_back(host: Host, folder: PureWindowsPath, before: State, kept: Kept) 
         host.files.make_directory(folder, descriptors.parsed(before["descriptor"]))
 
 
-KIND = DirectoryResource()
+# Files below a folder that is closed to others: the strictest rights count, whichever part asked for which.
+# The folder closes what it finds open, and the file's own rights would open it again: each would be drift to
+# the other for ever.
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedFolder:
+    path: PureWindowsPath
+    protection: Protection
+    apart: Sequence[PureWindowsPath]
+    """What is below these is not the folder's to close."""
+
+    def closes(self, above: AbstractSet[PureWindowsPath]) -> bool:
+        """Return whether it closes what lies in all of these folders."""
+        return self.path in above and above.isdisjoint(self.apart)
+
+
+def closed_folder(key: Key, wanted: State) -> ClosedFolder | None:
+    """Return the folder that this resource is, if it closes what is below it."""
+    protection = next((each for each, field in _LOOKS.items() if field in wanted), None)
+    if key.kind != Directory.kind or protection is None:
+        return None
+    path, apart = PureWindowsPath(key.name), wanted.get(_APART)
+    below = [path / str(each) for each in apart] if isinstance(apart, list) else []
+    return ClosedFolder(path, protection, below)
+
+
+def confined(want: Want, folders: Sequence[ClosedFolder]) -> Want:
+    """Return it as it is to be made below these folders."""
+    if isinstance(want, File) and (above := _above(want.path, folders)):
+        return replace(want, below=above)
+    return want
+
+
+def confined_state(key: Key, wanted: State, folders: Sequence[ClosedFolder]) -> State:
+    """Return how what is only remembered is to be below these folders.
+
+    Of a file that an interrupted run has begun nothing is remembered but how it was.
+    """
+    if key.kind != File.kind or not wanted or not (above := _above(PureWindowsPath(key.name), folders)):
+        return wanted
+    own = descriptors.parsed(wanted["descriptor"])
+    return {**wanted, "descriptor": descriptors.text(descriptors.strictest(own, above))}
+
+
+def _above(path: PureWindowsPath, folders: Sequence[ClosedFolder]) -> tuple[Protection, ...]:
+    above = set(path.parents)  # of hundreds of files each is looked for in all folders
+    return tuple(dict.fromkeys(each.protection for each in folders if each.closes(above)))

@@ -9,7 +9,7 @@ from agent.host.port import FileKind, Files, Host
 from agent.host.replacing import patiently
 from agent.host.sddl import SecurityDescriptor
 from agent.resources import descriptors
-from agent.resources.kind import Kept, Kind, NotWell, State, Value
+from agent.resources.kind import Kept, Kind, NotWell, State, Value, without_none
 from agent.resources.trees import are_on_one_drive, is_file, remove_leftovers
 from agent.spec import File, Lying
 
@@ -18,14 +18,13 @@ class FileResource(Kind[File]):
     firm = frozenset({"type", "sha256"})
 
     def wanted(self, want: File) -> State:
-        wanted = {"type": FileKind.FILE.value, "descriptor": descriptors.text(_descriptor(want))}
-        if want.content is not None:
-            wanted["sha256"] = want.content.sha256
-        return wanted
+        sha256 = want.content.sha256 if want.content else None
+        descriptor = descriptors.text(_descriptor(want))
+        return without_none({"type": FileKind.FILE.value, "descriptor": descriptor, "sha256": sha256})
 
     def manner(self, want: File) -> State:
-        manner: dict[str, Value] = {} if want.until is None else {"until": str(want.until)}
-        return manner if want.content is None else {**manner, "sha256": want.content.sha256}
+        until = str(want.until) if want.until else None
+        return without_none({"until": until, "sha256": want.content.sha256 if want.content else None})
 
     def is_over(self, host: Host, manner: State) -> bool:
         until = manner.get("until")
@@ -37,13 +36,10 @@ class FileResource(Kind[File]):
         there = patiently(host.clock, lambda: host.files.examine(path, content=True))
         if there is None:
             return None
+        kind = there.state.kind.value
         if there.sha256 is None:
-            return {"type": there.state.kind.value}
-        return {
-            "type": there.state.kind.value,
-            "descriptor": descriptors.text(there.descriptor),
-            "sha256": there.sha256,
-        }
+            return {"type": kind}
+        return {"type": kind, "descriptor": descriptors.text(there.descriptor), "sha256": there.sha256}
 
     def same(self, field: str, wanted: Value, found: Value) -> bool:
         return descriptors.same(wanted, found) if field == "descriptor" else wanted == found
@@ -154,6 +150,3 @@ def _give_back(
         if (now is not None and not kept.take(now, path)) or not kept.give(content, path):
             raise
         host.files.set_descriptor(path, descriptor)
-
-
-KIND = FileResource()

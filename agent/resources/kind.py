@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import PureWindowsPath
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from agent.host.errors import NotFound
 from agent.host.port import Host
@@ -45,7 +45,15 @@ def veiled(value: Value) -> str:
 
 _WORDS = {"sid_type": "SID type"}
 
-NO_FAULTS: Mapping[Key, str] = {}
+
+def mapping_in(value: Value) -> Mapping[str, Value]:
+    """Return a state's value that is a mapping; an empty one in place of all else."""
+    return value if isinstance(value, dict) else {}
+
+
+def without_none(fields: State) -> State:
+    """Return the fields that have a value: what is not asked for is in no state."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def field_in_words(field: str) -> str:
@@ -56,7 +64,7 @@ def field_in_words(field: str) -> str:
 class CannotBeSo(Exception):
     """Something stands in the way of what is wanted. One line: what, and what to do."""
 
-    def __init__(self, text: str, faults: Mapping[Key, str] = NO_FAULTS) -> None:
+    def __init__(self, text: str, faults: Mapping[Key, str] = {}) -> None:
         """`faults` are the same by the resource that each is about, where that is known."""
         super().__init__(text)
         self.faults = faults
@@ -103,10 +111,12 @@ class Kind(Generic[W]):
     """`registry_keys` of all alike."""
     comes_later = False
     """Whether it is made by what comes after its own step, so that how it is is known at the run's end."""
+    wanted_of_all: ClassVar[State] = {}
+    """`wanted` of all alike."""
 
-    def wanted(self, want: W) -> State:
+    def wanted(self, want: W) -> State:  # noqa: ARG002 - of some kinds all are alike
         """How it is to be. What is not asked for is not in it."""
-        raise NotImplementedError
+        return self.wanted_of_all
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:
         """How it is; None if it is not there. Of costly fields only those that are in `wanted`."""
@@ -200,14 +210,15 @@ class Setting(Kind[W]):
 
     def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
         if before is None:
-            self.take_away(host, name)
-        else:
-            self.put(host, name, before)
+            return self.take_away(host, name)
+        self.put(host, name, before)
         return None
 
-    def take_away(self, host: Host, name: str) -> None:
+    def take_away(self, host: Host, name: str) -> str | None:
+        """Returns a line about what had to be left, if anything."""
         with suppress(NotFound):
             self.remove(host, name)
+        return None
 
 
 class Pausable(Protocol):

@@ -1,28 +1,42 @@
-"""A Windows service: its registration, whether it runs, and whether it is well."""
+"""A Windows service: its registration, whether it runs, and whether it is well; and how it is stopped.
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+Beside it the names under which programs write to Windows' Application log.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import PureWindowsPath
+from typing import cast
 
 from agent.amounts import in_seconds
 from agent.host import commandline
-from agent.host.definitions import document_of
+from agent.host.definitions import definition_of, document_of
 from agent.host.errors import (
     BadName,
     DependentsRunning,
     HostError,
     NotFound,
     ServiceAlreadyRunning,
+    ServiceCannotAccept,
     ServiceFailed,
+    ServiceNotRunning,
     TimedOut,
 )
-from agent.host.port import Host, ServiceState
+from agent.host.event_sources import MESSAGE_FILE, source_key
+from agent.host.port import (
+    Host,
+    InstalledService,
+    Recovery,
+    RecoveryAction,
+    ServiceDefinition,
+    ServiceState,
+    StartType,
+)
 from agent.redaction import redacted, redacted_words
-from agent.resources import service_state
-from agent.resources.kind import CannotBeSo, Kept, Kind, NotWell, State, Value, veiled
-from agent.resources.stopping import ask_to_stop, end, running_by_need
+from agent.resources.kind import CannotBeSo, Kept, Kind, NotWell, Setting, State, Value, veiled, without_none
 from agent.resources.trees import is_file
-from agent.spec import Service
+from agent.spec import EventSource, Service
 
 _RECOVERY = "recovery"
 _RESTARTING_FIELDS = frozenset({"command", "account", "environment", "sid_type", "well", "makes"})
@@ -39,18 +53,29 @@ _WELL = 200
 _FIRST_PAUSE_SECONDS = 0.01
 _LONGEST_PAUSE_SECONDS = 0.1
 _ANSWER_WITHIN_SECONDS = 2.0
-_LOG_TAIL = 4096
+_LOG_TAIL = 8192
 _LOG_LINES = 10
 _HURRIED_MILLISECONDS = 10_000
 _STOP_SECONDS = 60.0
+_END_SECONDS = 10.0
 _START_SECONDS = 60.0
+
+
+_IN_WORDS = {
+    RecoveryAction.NONE: "nothing",
+    RecoveryAction.RESTART: "restart",
+    RecoveryAction.REBOOT: "restart Windows",
+    RecoveryAction.RUN_COMMAND: "run a command",
+    RecoveryAction.RESTART_ITSELF: "restart of its own",
+}
+_CASELESS = frozenset({"account", "dependencies"})
 
 
 class ServiceResource(Kind[Service]):
     firm = frozenset({"command", "state", "well", "makes"})
 
     def wanted(self, want: Service) -> State:
-        wanted: dict[str, Value] = document_of(service_state.definition(want))
+        wanted: dict[str, Value] = document_of(_definition(want))
         if want.preshutdown_seconds is None:
             del wanted["preshutdown_milliseconds"]
         if want.running:
@@ -64,19 +89,20 @@ class ServiceResource(Kind[Service]):
 
     def manner(self, want: Service) -> State:
         # Whole milliseconds: a state has no fractions.
-        manner: dict[str, Value] = {"stop_within_milliseconds": int(want.stop_within_seconds * 1000)}
-        if want.restarts_with:
-            manner["restarts_with"] = list(want.restarts_with)
-        if want.health is not None:
-            manner["well_within_milliseconds"] = int(want.health.within_seconds * 1000)
-        return manner | ({"log": str(want.log)} if want.log else {})
+        manner: dict[str, Value] = {
+            "stop_within_milliseconds": int(want.stop_within_seconds * 1000),
+            "restarts_with": list(want.restarts_with) or None,
+            "well_within_milliseconds": int(want.health.within_seconds * 1000) if want.health else None,
+            "log": str(want.log) if want.log else None,
+        }
+        return without_none(manner)
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:
         installed = host.services.read(name)
         if installed is None:
             return None
         state = host.services.status(name).state
-        found = service_state.of_installed(installed) | {"state": state.name}
+        found = _state_of(installed) | {"state": state.name}
         if isinstance(asked := wanted.get("well"), list):
             runs = state is ServiceState.RUNNING
             found["well"] = asked if runs and _answer(host, int(asked[0]), str(asked[1])) == _WELL else None
@@ -89,7 +115,7 @@ class ServiceResource(Kind[Service]):
         return (f"{_SETTINGS}\\{name}",)
 
     def same(self, field: str, wanted: Value, found: Value) -> bool:
-        return service_state.comparable(field, wanted) == service_state.comparable(field, found)
+        return _comparable(field, wanted) == _comparable(field, found)
 
     def hidden(self, found: State) -> Collection[str]:
         unsupported = found.get("unsupported")
@@ -101,7 +127,7 @@ class ServiceResource(Kind[Service]):
         if field == "environment" and isinstance(value, dict):
             return ", ".join(f"{name}={veiled(each)}" for name, each in value.items()) or "nothing"
         if field == _RECOVERY:
-            return service_state.recovery_in_words(value)
+            return _recovery_in_words(value)
         if isinstance(value, list | tuple):
             words = redacted_words(map(str, value))
             return (_command_line(words) if field == "command" else " ".join(words)) or "nothing"
@@ -113,7 +139,7 @@ class ServiceResource(Kind[Service]):
         return super().lacking(field, wanted, manner)
 
     def apply(self, host: Host, want: Service, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it has no content
-        definition = service_state.definition(want)
+        definition = _definition(want)
         if found is None:
             host.services.create(definition)
         elif not self._is_registered_so(want, found):
@@ -145,7 +171,7 @@ class ServiceResource(Kind[Service]):
             return None
         if not self.is_active(before):
             self.pause(host, name, manner)
-        host.services.restore(service_state.installed(name, before))
+        host.services.restore(_installed(name, before))
         return None
 
     # A service runs, and holds on to what it uses.
@@ -160,7 +186,7 @@ class ServiceResource(Kind[Service]):
         milliseconds = manner.get("stop_within_milliseconds")
         seconds = milliseconds / 1000 if isinstance(milliseconds, int) else _STOP_SECONDS
         try:
-            _stop(host, name, seconds)
+            stop(host, name, seconds, despite=TimedOut)
         except DependentsRunning:
             others = ", ".join(running_by_need(host).get(name.upper(), ()))
             raise CannotBeSo(
@@ -196,21 +222,13 @@ def _log_told(host: Host, want: Service) -> Iterator[None]:
     try:
         yield
     except (ServiceFailed, TimedOut, NotWell) as failure:
-        raise NotWell(str(failure), _last_lines(host, want.log)) from failure
+        details = last_lines(host, want.log, _LOG_LINES) if want.log else ()
+        raise NotWell(str(failure), details) from failure
 
 
 def _start(host: Host, name: str) -> None:
     with suppress(ServiceAlreadyRunning):
         host.services.start(name)
-
-
-def _stop(host: Host, name: str, seconds: float) -> None:
-    """In its own time, or, when it does not heed the request, without being asked."""
-    try:
-        ask_to_stop(host, name, seconds)
-    except TimedOut:
-        if not end(host, name, seconds):
-            raise
 
 
 def _wait_until_well(host: Host, want: Service) -> None:
@@ -256,14 +274,173 @@ def _answer(host: Host, port: int, path: str) -> int:
         return 0
 
 
-def _last_lines(host: Host, log: PureWindowsPath | None) -> Sequence[str]:
-    if log is None:
-        return ()
+def last_lines(host: Host, log: PureWindowsPath, most: int) -> Sequence[str]:
+    """Return what a service's program has logged last, without secrets; nothing where there is no log yet."""
     with suppress(HostError):
         tail = host.files.tail(log, _LOG_TAIL).decode(errors="replace")
         # As a whole: a key in it has many lines, none of which looks like one.
-        return redacted(tail).splitlines()[-_LOG_LINES:]
+        return redacted(tail).splitlines()[-most:]
     return ()
 
 
-KIND = ServiceResource()
+class EventSourceResource(Setting[EventSource]):
+    """A name under which programs write to Windows' Application log."""
+
+    firm = frozenset({"message_file"})
+
+    def wanted(self, want: EventSource) -> State:
+        return {"message_file": str(want.message_file)}
+
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - it has one field
+        try:
+            value = host.registry.read(source_key(name), MESSAGE_FILE)
+        except NotFound:
+            return None
+        return None if value is None else {"message_file": str(value.data)}
+
+    def registry_keys(self, name: str) -> tuple[str, ...]:
+        return (source_key(name),)
+
+    def put(self, host: Host, name: str, state: State) -> None:
+        host.events.register(name, PureWindowsPath(str(state["message_file"])))
+
+    def remove(self, host: Host, name: str) -> None:
+        host.events.unregister(name)
+
+
+# A service's registration as a state, and back.
+
+
+def _definition(want: Service) -> ServiceDefinition:
+    recovery = Recovery()
+    if want.restart is not None:
+        actions = tuple((RecoveryAction.RESTART, int(pause * 1000)) for pause in want.restart.after_seconds)
+        recovery = Recovery(actions, want.restart.forgiven_after_seconds, on_error_exit=True)
+    preshutdown = want.preshutdown_seconds
+    return ServiceDefinition(
+        want.name,
+        (str(want.program), *want.arguments),
+        want.display_name or want.name,
+        want.description,
+        StartType(want.start.value),
+        want.dependencies,
+        recovery=recovery,
+        environment=dict(want.environment),
+        preshutdown_milliseconds=None if preshutdown is None else int(preshutdown * 1000),
+    )
+
+
+def _state_of(service: InstalledService) -> dict[str, Value]:
+    return {
+        **document_of(service.definition),
+        "image_path": service.image_path,
+        "unsupported": list(service.unsupported),
+    }
+
+
+def _installed(name: str, state: State) -> InstalledService:
+    """The other way: a service as it was once read."""
+    unsupported = cast("Sequence[str]", state["unsupported"])
+    return InstalledService(definition_of(name, state), str(state["image_path"]), tuple(unsupported))
+
+
+def _recovery_in_words(value: Value) -> str:
+    recovery = cast("Mapping[str, Value]", value)
+    actions = cast("Sequence[tuple[str, int]]", recovery["actions"])
+    steps = [f"{_IN_WORDS[RecoveryAction[action]]} after {pause / 1000:g} s" for action, pause in actions]
+    if not steps:
+        return "nothing"
+    forgiven = f"all is forgiven after {recovery['reset_seconds']} s"
+    too = "also when it ends with an error" if recovery["on_error_exit"] else "not when it ends with an error"
+    return ", ".join([*steps, forgiven, too])
+
+
+def _comparable(field: str, value: Value) -> Value:
+    """Equal for what Windows takes for the same."""
+    if field in _CASELESS:
+        return [str(each).upper() for each in value] if isinstance(value, list) else str(value).upper()
+    return value
+
+
+# How a service is stopped: asked, or else ended, and waited for until its program can be replaced.
+
+
+def stop(host: Host, name: str, seconds: float, *, despite: type[HostError] = HostError) -> None:
+    """In its own time, or, where one of these errors keeps it from that, without being asked."""
+    try:
+        ask_to_stop(host, name, seconds)
+    except despite:
+        if not end(host, name, seconds):
+            raise
+
+
+def ask_to_stop(host: Host, name: str, seconds: float) -> None:
+    """Nothing happens where it does not run, or is not there."""
+    process = _process_of(host, name)
+    ask_shared_to_stop(host, name, seconds)
+    if process is not None:
+        _wait_until_gone(host, process)
+
+
+def ask_shared_to_stop(host: Host, name: str, seconds: float) -> None:
+    """The same of one whose process is others', too, and stays."""
+    try:
+        host.services.stop(name, seconds)
+    except NotFound:
+        return
+    except ServiceNotRunning:
+        pass  # or its process has ended, which the SCM has yet to see
+    except ServiceCannotAccept:
+        # On its way up or down it takes no request: it is asked again once it is up, if it ever is.
+        with suppress(ServiceFailed, ServiceNotRunning):
+            host.services.wait(name, ServiceState.RUNNING, seconds)
+            host.services.stop(name, seconds)
+    host.services.wait(name, ServiceState.STOPPED, seconds)
+
+
+def end(host: Host, name: str, seconds: float) -> bool:
+    """Without being asked; False where it has no process."""
+    process = _process_of(host, name)
+    if process is None:
+        return False
+    _forget_recovery(host, name)
+    with suppress(NotFound):
+        host.processes.end(process)
+    host.services.wait(name, ServiceState.STOPPED, seconds)
+    _wait_until_gone(host, process)
+    return True
+
+
+def running_by_need(host: Host) -> Mapping[str, Sequence[str]]:
+    """Services that run, by the name, in capitals, of each service that they need."""
+    found: dict[str, list[str]] = {}
+    for name, status in host.services.list().items():
+        if status.state is ServiceState.STOPPED:
+            continue
+        with suppress(HostError):  # such as a virus scanner's, that nobody may read
+            installed = host.services.read(name)
+            for needed in installed.definition.dependencies if installed else ():
+                found.setdefault(needed.upper(), []).append(name)
+    return found
+
+
+def _process_of(host: Host, name: str) -> int | None:
+    with suppress(NotFound):
+        return host.services.status(name).pid
+    return None
+
+
+def _wait_until_gone(host: Host, process: int) -> None:
+    """A service says that it has stopped, and ends; until then its program cannot be removed. In vain no
+    longer than it takes any of them: the id may be another process's by now.
+    """
+    with suppress(NotFound, TimedOut):
+        host.processes.wait(process, _END_SECONDS)
+
+
+def _forget_recovery(host: Host, name: str) -> None:
+    """A process that is ended has failed, to Windows, which would start the service again."""
+    installed = host.services.read(name)
+    if installed is not None:
+        without = replace(installed.definition, recovery=Recovery())
+        host.services.restore(replace(installed, definition=without))

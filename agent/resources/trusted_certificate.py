@@ -6,14 +6,14 @@ from contextlib import suppress
 from agent.certificates import load_der, printable_name
 from agent.host.errors import NotFound
 from agent.host.port import ROOT_CERTIFICATES, Host
-from agent.resources.kind import Kept, Kind, NotWell, State, Value
+from agent.resources.kind import NotWell, Setting, State, Value
 from agent.spec.trusted_certificate import TrustedCertificate
 
 _CERTIFICATE = "certificate"
 """The whole of it, in base64: a kilobyte or two, and so it can come back when somebody has removed it."""
 
 
-class TrustedCertificateResource(Kind[TrustedCertificate]):
+class TrustedCertificateResource(Setting[TrustedCertificate]):
     firm = frozenset({_CERTIFICATE})
     common_keys = (ROOT_CERTIFICATES,)
 
@@ -30,34 +30,23 @@ class TrustedCertificateResource(Kind[TrustedCertificate]):
         certificate = load_der(base64.b64decode(str(value)))
         return f"{printable_name(certificate.subject)}, until {certificate.not_valid_after_utc:%Y-%m-%d}"
 
-    def apply(self, host: Host, want: TrustedCertificate, found: State | None, kept: Kept) -> None:  # noqa: ARG002 - it was none
-        _add(host, want.encoded)
+    def put(self, host: Host, name: str, state: State) -> None:
+        """Read back: Windows may say that it has it."""
+        encoded = base64.b64decode(str(state[_CERTIFICATE]))
+        host.roots.add(encoded)
+        if host.roots.read(name) != encoded:
+            raise NotWell(
+                f"Windows took trusted certificate {name} and does not have it: a policy may keep it from"
+                " that; ask for it there"
+            )
 
-    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
-        if before is not None:
-            _add(host, base64.b64decode(str(before[_CERTIFICATE])))
-            return None
+    def take_away(self, host: Host, name: str) -> str | None:
         with suppress(NotFound):
             host.roots.remove(name)
-        if host.roots.read(name) is not None:
-            return (
-                f"root certificate {name} is still believed: Windows, or a policy, has it from elsewhere, too"
-            )
-        return None
+        if host.roots.read(name) is None:
+            return None
+        return f"root certificate {name} is still believed: Windows, or a policy, has it from elsewhere, too"
 
 
 def _state(encoded: bytes) -> State:
     return {_CERTIFICATE: base64.b64encode(encoded).decode()}
-
-
-def _add(host: Host, encoded: bytes) -> None:
-    """Read back: Windows may say that it has it."""
-    host.roots.add(encoded)
-    key = TrustedCertificate(encoded).key
-    if host.roots.read(key.name) != encoded:
-        raise NotWell(
-            f"Windows took {key} and does not have it: a policy may keep it from that; ask for it there"
-        )
-
-
-KIND = TrustedCertificateResource()

@@ -50,7 +50,7 @@ def _resident(folder: Path, config_map: str) -> Keeping:
         File(program, Inline(b"MZ"), Protection.PROGRAM),
         Service("kubelet", program, (f"--kubeconfig={_KUBECONFIG}", f"--hostname-override={folder.name}")),
     ]
-    make_so(host, Specification.of(wants), VERSION, Silent())
+    make_so(host, Specification.of(wants), Silent())
     host.files.write(_KUBECONFIG, (folder / "kubeconfig").read_bytes(), PRIVATE_FILE)
     signals = Signals()
     telling = Telling(host, lambda _: None)
@@ -64,10 +64,9 @@ def _resident(folder: Path, config_map: str) -> Keeping:
         contents,
         reports,
         telling,
-        VERSION,
         lambda: Succeeding(host, contents, telling),
     )
-    return Keeping(host, signals, telling, VERSION, _NoWatches(host, signals), adopting)
+    return Keeping(host, signals, telling, _NoWatches(host, signals), adopting)
 
 
 def main() -> None:

@@ -81,6 +81,6 @@ from agent.sources.node_configuration.compiling import compile_node
 from agent.sources.node_configuration.reading import read
 documents = read("node.yaml", sys.argv[1].encode()).documents
 made = compile_node(documents, None, "node.yaml")
-make_so(open_windows(), made.specification, "test", Silent())
+make_so(open_windows(), made.specification, Silent())
 """
 """What the exe does with such a document, without a kubelet."""

@@ -321,7 +321,7 @@ def test_another_build_of_the_same_release_gets_a_folder_of_its_own(host: Host) 
 def test_the_path_leads_to_the_version_that_was_laid_out(host: Host, newer: PureWindowsPath) -> None:
     host.environment.set("Path", rf"C:\first;{str(INSTALLED).upper()};C:\last", RegistryKind.STRING)
     want = PathEntry(INSTALLED)
-    make_so(host, Specification((want,)), RELEASE, Silent(), part=PREPARED)
+    make_so(host, Specification((want,)), Silent(), part=PREPARED)
     installation.lay_out(host, PROGRAM)
     versions.switch_path(host, newer, pytest.fail)
     assert host.environment.get("Path") == rf"C:\first;{newer};C:\last"
@@ -333,7 +333,7 @@ def test_the_path_leads_to_the_version_that_was_laid_out(host: Host, newer: Pure
 
 def test_the_path_leads_away_from_a_version_that_is_gone(host: Host, newer: PureWindowsPath) -> None:
     host.environment.set("Path", rf"C:\first;{INSTALLED};C:\Program Files\wmcb-command", RegistryKind.STRING)
-    make_so(host, Specification((PathEntry(INSTALLED),)), RELEASE, Silent(), part=PREPARED)
+    make_so(host, Specification((PathEntry(INSTALLED),)), Silent(), part=PREPARED)
     installation.uninstall(host, PROGRAM, 10)
     installation.lay_out(host, PROGRAM)
     versions.switch_path(host, newer, pytest.fail)
@@ -344,7 +344,7 @@ def test_the_path_leads_away_from_a_version_that_is_gone(host: Host, newer: Pure
 def test_the_path_and_its_record_stay_alike_while_another_command_is_at_work(
     host: Host, newer: PureWindowsPath
 ) -> None:
-    make_so(host, Specification((PathEntry(INSTALLED),)), RELEASE, Silent(), part=PREPARED)
+    make_so(host, Specification((PathEntry(INSTALLED),)), Silent(), part=PREPARED)
     before = host.environment.get("Path")
     installation.install(host, PROGRAM)
     said: list[str] = []

@@ -84,7 +84,7 @@ WRITERS: dict[str, dict[str, str]] = {
         "agent/host/definitions.py": HOST,
         "agent/host/sandbox/imagined.py": HOST,
         "agent/host/windows/services.py": HOST,
-        "agent/resources/service_state.py": "as a document wants it",
+        "agent/resources/service.py": "as a document wants it",
     },
     "the log of Python": {
         "agent/certificates.py": "it silences what cryptography warns of",

@@ -28,7 +28,7 @@ files: [{path: 'C:\\tools\\settings.txt', text: one}]
 
 def make(machine: Machine, part: str, title: str) -> None:
     wants = [Directory(FILE.parent, Protection.PROGRAM), File(FILE, Inline(b"one"))]
-    make_so(machine.host, Specification.of(wants, title=title), "test", Silent(), part=part)
+    make_so(machine.host, Specification.of(wants, title=title), Silent(), part=part)
 
 
 def drift(machine: Machine) -> list[str]:

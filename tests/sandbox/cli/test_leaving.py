@@ -210,7 +210,7 @@ def test_killed_after_its_node_was_deleted(
 
     with monkeypatch.context() as dying, pytest.raises(PowerCut):
         dying.setattr(Journal, "add", added)
-        dying.setattr(engine, "_take_back", dies)
+        dying.setattr(engine, "undo", dies)
         joined.wmcb("reset", "--delete-node")
     answer = joined.wmcb("reset", "--delete-node")
     assert answer.code == 0, answer.err

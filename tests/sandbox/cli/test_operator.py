@@ -249,7 +249,7 @@ def test_a_clean_up_that_gives_variables_back_asks_for_a_restart(
     operated: Operated, server: ApiServer
 ) -> None:
     wanted = Specification.of([EnvironmentVariable("SITE", "lab")])
-    make_so(operated.host, wanted, "test", Silent(), part=OF_OPERATOR)
+    make_so(operated.host, wanted, Silent(), part=OF_OPERATOR)
     patched = operated.patches(server)
     done = operated.wmcb("cleanup", *AS_OPERATOR)
     assert done.code == 0, done.err
@@ -286,7 +286,7 @@ def test_a_clean_up_removes_every_variable_that_is_watched(
     for name in VARIABLES:
         environment.set(name, "any value")
     wanted = Specification.of([EnvironmentVariable("HTTP_PROXY", "http://proxy.example:3128/", secret=True)])
-    make_so(operated.host, wanted, "test", Silent(), part=OF_OPERATOR)
+    make_so(operated.host, wanted, Silent(), part=OF_OPERATOR)
     server.at(CONFIG_MAPS, ok({"metadata": {}, "items": THREE_VERSIONS}))
     patched = operated.patches(server, version)
     done = operated.wmcb("cleanup", *AS_OPERATOR)

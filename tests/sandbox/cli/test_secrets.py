@@ -214,7 +214,7 @@ def test_a_run_that_is_cut_off(bare: Machine, tmp_path: Path, monkeypatch: pytes
     given = bare.give("node.yaml", NODE)
     with monkeypatch.context() as dying, pytest.raises(PowerCut):
         dying.setattr(Journal, "add", cut_off)
-        dying.setattr(engine, "_take_back", dies)
+        dying.setattr(engine, "undo", dies)
         bare.wmcb("prepare", "--node-config", given, "-v")
     bundle = str(tmp_path / "bundle.zip")
     for words in (("status", "-v"), ("plan", "--node-config", given), ("support-bundle", bundle)):

@@ -107,7 +107,7 @@ def _plant(host: Host, planted: Planted) -> None:
     host.environment.set("DB_PASSWORD", planted("variable of somebody's"))
     host.environment.set("DB_CREDS", planted("variable of credentials"))
     host.environment.set("DSN", planted("variable of somebody's, with any name"))
-    make_so(host, Specification.of(wants), "test", Silent())
+    make_so(host, Specification.of(wants), Silent())
 
     token = planted("kubeconfig: token", "tok{:03}.0123456789abcdef")
     data = base64.b64encode(planted("kubeconfig: key").encode()).decode()
@@ -128,7 +128,7 @@ def _plant(host: Host, planted: Planted) -> None:
         "value": planted("journal: former value"),
         "environment": {"A": planted("journal: variable")},
     }
-    journal = Journal.begin(folder, "test")
+    journal = Journal.begin(folder)
     journal.add(Step(Deed.CHANGE, Key("environment_variable", "X"), before, {}))
 
 
@@ -365,7 +365,7 @@ def test_its_files_are_counted_as_they_are_in_it(
 
 
 def test_for_programs(tmp_path: pathlib.Path, host: Host, capsys: pytest.CaptureFixture[str]) -> None:
-    make_so(host, nodes.node(), "test", Silent())
+    make_so(host, nodes.node(), Silent())
     words = ["--sandbox", str(tmp_path), "support-bundle", r"C:\node.zip", "--output", "json"]
     assert run(words) == 0
     told = json.loads(capsys.readouterr().out)

@@ -113,7 +113,7 @@ def test_what_an_interrupted_run_had_done_is_told_as_a_result(
     before = but_for_wmcbs_own(node)
     node.give("given/kubelet.exe", program(tail=b"newer"))
     with monkeypatch.context() as patch:
-        patch.setattr("agent.engine.run._take_back", lambda *_: Undone("node", ("the power went",)))
+        patch.setattr("agent.engine.run.undo", lambda *_: Undone("node", ("the power went",)))
         fail(patch)
         assert node.wmcb(*node.node).code == 1
     plan = node.wmcb("plan", *node.node)
@@ -136,7 +136,7 @@ def test_what_an_interrupted_run_had_done_is_told_as_a_result(
 def test_of_a_first_run_that_was_interrupted_nothing_is_counted(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent.engine.run._take_back", lambda *_: Undone("node", ("the power went",)))
+    monkeypatch.setattr("agent.engine.run.undo", lambda *_: Undone("node", ("the power went",)))
     fail(monkeypatch)
     assert machine.wmcb(*machine.node).code == 1
     assert machine.wmcb("status") == (
@@ -156,7 +156,7 @@ def test_what_was_fetched_for_it_goes_when_a_person_takes_it_back(
         )
         document = given(node, server.url("/tools.tar.gz"), more=feature)
         with monkeypatch.context() as patch:
-            patch.setattr("agent.engine.run._take_back", lambda *_: Undone("node", ("the power went",)))
+            patch.setattr("agent.engine.run.undo", lambda *_: Undone("node", ("the power went",)))
             fail(patch)
             assert node.wmcb("prepare", *document).code == 1
     fetched = node.place / "ProgramData" / "wmcb" / "given"

@@ -161,7 +161,7 @@ def test_what_finishes_a_run_does_not_drain_anew(
 
     with monkeypatch.context() as dying, pytest.raises(PowerCut):
         dying.setattr("agent.resources.service.ServiceResource.apply", dies)
-        dying.setattr(engine, "_take_back", dies)
+        dying.setattr(engine, "undo", dies)
         to_new(joined, "--drain")
     assert there.unschedulable
     there.has_pod("web", REPLICAS)

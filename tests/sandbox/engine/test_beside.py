@@ -24,7 +24,7 @@ def first(content: bytes = b"first") -> Specification:
 
 
 def beside(host: Host, specification: Specification) -> Plan:
-    return make_so(host, specification, "test", Silent(), beside=True).plan
+    return make_so(host, specification, Silent(), beside=True).plan
 
 
 def test_what_was_made_before_stays(host: Host) -> None:
@@ -66,7 +66,7 @@ def test_reset_takes_all_of_it(host: Host) -> None:
     before = picture(host)
     beside(host, first())
     beside(host, nodes.node())
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert picture(host) == before
 
 
@@ -78,13 +78,13 @@ def test_one_that_fails_leaves_the_ones_before_it(host: Host) -> None:
         raise RuntimeError
 
     with pytest.raises(TakenBack):
-        make_so(host, nodes.node(), "test", Silent(), refuse, beside=True)
+        make_so(host, nodes.node(), Silent(), refuse, beside=True)
     assert picture(host) == made
 
 
 def test_without_it_what_is_not_wanted_goes(host: Host) -> None:
     beside(host, first())
-    make_so(host, nodes.node(), "test", Silent())
+    make_so(host, nodes.node(), Silent())
     assert host.files.observe(FILE) is None
 
 
@@ -97,5 +97,5 @@ def test_one_that_was_cut_off_is_remembered_by_another(host: Host, changes: int)
     beside(host, first(b"other"))
     beside(host, nodes.node())
     assert status(host).is_well
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert picture(host) == before

@@ -49,7 +49,7 @@ class Shells:
 
 
 def run(host: Host, *wants: Want) -> None:
-    make_so(host, Specification.of(wants), "test", Silent())
+    make_so(host, Specification.of(wants), Silent())
 
 
 def test_it_is_run_once(host: Host) -> None:
@@ -169,7 +169,7 @@ def test_a_shell_that_is_not_there_is_told(host: Host) -> None:
 def test_reset_says_what_stays_and_leaves_only_the_log(host: Host) -> None:
     before = picture(host)
     run(host, COMMAND)
-    done = reset(host, "test", Silent())
+    done = reset(host, Silent())
     assert done.left == ("what command preKubeadmCommands 1 has done stays",)
     assert picture(host, but=(STATE,)) == before
     assert host.files.list(STATE) == ["logs"]

@@ -86,7 +86,7 @@ def test_again_nothing_changes_and_a_reset_gives_each_value_back(host: Host, tex
     put(host, text)
     run(host, specified())
     assert run(host, specified()) == []
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert tomllib.loads(there(host)) == tomllib.loads(text)
     comments = [line for line in text.splitlines() if "#" in line]
     assert [line for line in there(host).splitlines() if "#" in line] == comments
@@ -116,7 +116,7 @@ def test_where_there_is_no_file_there_is_one_then_and_none_after_a_reset(host: H
     assert run(host, specified(replace(WANTED, version=version)))[-1] == (Action.CREATE, str(FILE))
     assert tomllib.loads(there(host))["version"] == version
     assert status(host).is_well
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert without_state(host) == before
 
 
@@ -124,7 +124,7 @@ def test_of_a_file_that_was_made_here_what_somebody_put_into_it_stays(host: Host
     run(host, specified())
     theirs = 'version = 2\n[debug]\nlevel = "info" # for a while\n'
     put(host, there(host).replace("version = 2\n", theirs))
-    left = reset(host, "test", Silent()).left
+    left = reset(host, Silent()).left
     assert left == (
         f"{FILE} stays, with what somebody else has put into it",
         f"{FOLDER} holds something that is not wmcb's ({FILE.name}), and stays",
@@ -139,7 +139,7 @@ def test_what_somebody_changes_of_it_is_drift_and_all_else_is_not(host: Host, te
     put(host, there(host).replace("containerd\\\\root", "elsewhere").replace("pause:3.10.1", "pause:latest"))
     (drift,) = drifted(host).drifts
     assert drift.fields == ("sandbox image",)
-    repair(host, "test", Silent(), [drift.key])
+    repair(host, Silent(), [drift.key])
     assert "pause:3.10.1" in there(host)
     assert "pause:latest" not in there(host)
     assert ("elsewhere" in there(host)) == ("containerd\\\\root" in text)
@@ -151,7 +151,7 @@ def test_a_file_that_is_gone_comes_back_with_what_is_known_of_it(host: Host) -> 
     host.files.remove(FILE)
     (drift,) = drifted(host).drifts
     assert drift.is_missing
-    repair(host, "test", Silent(), [drift.key])
+    repair(host, Silent(), [drift.key])
     assert drifted(host).drifts == ()
 
 
@@ -188,7 +188,7 @@ def test_the_service_that_reads_it_is_restarted(host: Host) -> None:
     host.files.write(program, b"MZ", PROGRAM_FILE)
     service = Service("containerd", program, reads=(WANTED.key,))
     wants = [*specified().wants, service]
-    make_so(host, Specification.of(wants), "test", Silent())
+    make_so(host, Specification.of(wants), Silent())
     other = [replace(WANTED, sandbox_image="pause:4") if each == WANTED else each for each in wants]
     assert run(host, Specification.of(other)) == [
         (Action.CHANGE, str(FILE)),
@@ -245,7 +245,7 @@ plugins."io.containerd.grpc.v1.cri".sandbox_image = "p"
 grpc.address = "a"
 """
     put(host, theirs)
-    left = reset(host, "test", Silent()).left
+    left = reset(host, Silent()).left
     assert there(host) == theirs
     assert left[0].startswith(f"{FILE} stays as it is: its tables are written with dots"), left
 

@@ -35,7 +35,7 @@ def test_they_are_made_once_and_go(host: Host) -> None:
     assert run(host, BOTH) == made
     assert excluded(host) == {"path": [LAYERS.path], "process": [KUBELET.path]}
     assert run(host, BOTH) == []
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert excluded(host) == {"path": [], "process": []}
 
 
@@ -43,7 +43,7 @@ def test_they_are_made_once_and_go(host: Host) -> None:
 def test_what_somebody_has_excluded_stays_his(host: Host, spelled: str) -> None:
     host.defender.exclude("path", spelled)
     assert run(host, Specification.of([LAYERS])) == []
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert excluded(host)["path"] == [spelled]
 
 
@@ -66,7 +66,7 @@ def test_a_run_that_is_killed_is_finished_by_the_next(host: Host, changes: int) 
     except Killed:
         run(host, BOTH)
     assert excluded(host) == {"path": [LAYERS.path], "process": [KUBELET.path]}
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert excluded(host) == {"path": [], "process": []}
 
 
@@ -83,7 +83,7 @@ def test_one_that_cannot_be_taken_back_is_told(tmp_path: pathlib.Path, host: Hos
     run(host, Specification.of([LAYERS]))
     with State(tmp_path).changing(DOCUMENT) as document:
         document["swallows"] = True
-    (left,) = reset(host, "test", Silent()).left
+    (left,) = reset(host, Silent()).left
     assert left.startswith(rf"Microsoft Defender keeps its exclusion of path {LAYERS.path}")
 
 
@@ -110,4 +110,4 @@ def test_where_defender_has_gone_since_there_is_nothing_to_take_back(
     run(host, BOTH)
     with State(tmp_path).changing(DOCUMENT) as document:
         document["refuses"] = 0x8004100E
-    assert reset(host, "test", Silent()).left == ()
+    assert reset(host, Silent()).left == ()

@@ -89,7 +89,7 @@ def test_a_node_configuration_is_made_so_changed_and_taken_back(host: Host) -> N
     assert run(host, wanted(NODE)) == []
     changes = run(host, wanted(NODE.replace("a = 1", "a = 2")))
     assert changes == [(Action.CHANGE, r"C:\tools\settings.ini"), (Action.RESTART, "tools")]
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert without_state(host) == before
 
 

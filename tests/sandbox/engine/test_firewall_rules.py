@@ -47,7 +47,7 @@ def test_a_rule_is_made_once_and_goes(host: Host) -> None:
     assert run(host, specified(WANTED)) == [(Action.CREATE, NAME)]
     assert host.firewall.rules(NAME) == [MADE]
     assert run(host, specified(WANTED)) == []
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert host.firewall.rules(NAME) == []
 
 
@@ -92,7 +92,7 @@ def test_what_somebody_removes_is_put_right_beside_a_rule_of_his_own(
     host.firewall.add(ANOTHERS)
     keeper.pass_time(601)
     assert host.firewall.rules(NAME) == [ANOTHERS, MADE]
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert host.firewall.rules(NAME) == [ANOTHERS]
 
 
@@ -110,7 +110,7 @@ def test_one_that_is_to_be_taken_over_is_given_back(host: Host) -> None:
     assert run(host, taken) == [(Action.CHANGE, NAME)]
     assert host.firewall.rules(NAME) == [MADE]
     assert run(host, taken) == []
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert host.firewall.rules(NAME) == [ANOTHERS]
 
 
@@ -144,7 +144,7 @@ def test_a_run_that_is_killed_is_finished_by_the_next(
     except Killed:
         run(host, wanted)
     assert host.firewall.rules(NAME) == [MADE]
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert host.firewall.rules(NAME) == ([] if before is None else [before])
 
 

@@ -45,7 +45,7 @@ class Confirmation:
 
 
 def join(host: Host, confirm: Callable[[], None] | None = None, token: bytes = b"token") -> list[str]:
-    done = make_so(host, nodes.joining(token), "test", Silent(), confirm)
+    done = make_so(host, nodes.joining(token), Silent(), confirm)
     return [f"{change.action.value} {change.target.key.name}" for change in done.plan.changes]
 
 
@@ -90,7 +90,7 @@ def test_nobody_is_restarted_when_it_goes(host: Host) -> None:
 def test_reset_leaves_nothing_of_a_join(host: Host) -> None:
     bare = picture(host)
     join(host)
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert picture(host) == bare
 
 
@@ -101,7 +101,7 @@ def test_a_credential_that_was_there_before_comes_back_with_a_reset(host: Host) 
     before = picture(host)
     join(host)
     assert host.files.observe(nodes.BOOTSTRAP) is None
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert picture(host) == before
 
 
@@ -126,7 +126,7 @@ def test_a_leftover_of_another_node_does_not_stand_for_being_admitted(host: Host
     join(kubelet.host)
     assert kubelet.found == [b"token"]
     assert host.files.observe(nodes.BOOTSTRAP) is None
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert picture(host) == before
 
 
@@ -183,13 +183,13 @@ def test_credentials_go_from_a_folder_that_stays(host: Host, leaves: bool, forme
     failure = None if leaves else NotWell("the Node does not appear")
     confirm = Confirmation(host, failure)
     with nullcontext() if leaves else pytest.raises(TakenBack):
-        make_so(host, with_credentials(), "test", Silent(), confirm)
+        make_so(host, with_credentials(), Silent(), confirm)
     if leaves:
         assert host.files.observe(nodes.CERTIFICATE) is not None
         assert status(host).is_well
-        again = make_so(host, with_credentials(), "test", Silent(), confirm)
+        again = make_so(host, with_credentials(), Silent(), confirm)
         assert (again.plan.changes, confirm.times) == ((), 1)
-        reset(host, "test", Silent())
+        reset(host, Silent())
     assert picture(host) == before
 
 
@@ -223,38 +223,38 @@ def test_certificates_go_from_a_folder_that_stays(host: Host, leaves: bool, form
     node = with_certificates(host)
     confirm = Confirmation(host, None if leaves else NotWell("the Node does not appear"))
     with nullcontext() if leaves else pytest.raises(TakenBack):
-        done = make_so(node, certificates(), "test", Silent(), confirm)
+        done = make_so(node, certificates(), Silent(), confirm)
     if leaves:
         assert done.kept_otherwise == ()
         assert status(host).is_well
-        assert make_so(node, certificates(), "test", Silent(), confirm).plan.changes == ()
+        assert make_so(node, certificates(), Silent(), confirm).plan.changes == ()
         rotated = nodes.PKI / "kubelet-client-2027-01-01-00-00-00.pem"
         host.files.write(rotated, b"rotated", PRIVATE_FILE)
         assert status(host).is_well
-        reset(host, "test", Silent())
+        reset(host, Silent())
     assert set(host.files.list(nodes.PKI)) == {*former, "notes.txt"}
 
 
 @pytest.mark.parametrize("folder", [nodes.PKI, PureWindowsPath(r"c:\pki")], ids=str)
 def test_certificates_come_back_if_a_reset_fails(host: Host, folder: PureWindowsPath) -> None:
     host.files.make_directory(nodes.PKI, PRIVATE_DIRECTORY)
-    make_so(with_certificates(host), certificates(folder), "test", Silent(), Confirmation(host))
+    make_so(with_certificates(host), certificates(folder), Silent(), Confirmation(host))
     before = picture(host, but=(STATE / "reserve",))
     with pytest.raises(TakenBack):
-        reset(full_for_the_inventory(host), "test", Silent())
+        reset(full_for_the_inventory(host), Silent())
     assert picture(host, but=(STATE / "reserve",)) == before
 
 
 def test_of_a_certificate_that_is_a_link_the_link_goes(tmp_path: pathlib.Path) -> None:
     host = nodes.admitted(open_sandbox(tmp_path))
     host.files.make_directory(nodes.PKI, PRIVATE_DIRECTORY)
-    make_so(with_certificates(host), certificates(), "test", Silent(), Confirmation(host))
+    make_so(with_certificates(host), certificates(), Silent(), Confirmation(host))
     host.files.remove(nodes.CERTIFICATE)
     (tmp_path / "pki" / nodes.CERTIFICATE.name).symlink_to(DATED)
     state = host.files.observe(nodes.CERTIFICATE)
     assert state is not None
     assert state.kind is FileKind.LINK
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert host.files.list(nodes.PKI) == ["notes.txt"]
 
 
@@ -268,17 +268,17 @@ def test_killed_anywhere_no_credentials_stay(tmp_path_factory: pytest.TempPathFa
     for left in range(200):
         bare = fresh()
         with suppress(Killed):
-            make_so(nodes.admitted(powered(bare, Power(left))), with_credentials(), "test", Silent())
+            make_so(nodes.admitted(powered(bare, Power(left))), with_credentials(), Silent())
             break
         host = nodes.admitted(bare)
         if host.files.observe(nodes.CERTIFICATE) is None:
             continue
         cases += 1
         if left % 2:
-            make_so(host, with_credentials(), "test", Silent())
-            reset(host, "test", Silent())
+            make_so(host, with_credentials(), Silent())
+            reset(host, Silent())
         elif take_back(host, Silent()) is None:
-            reset(host, "test", Silent())
+            reset(host, Silent())
         assert picture(host) == before, f"killed after {left} changes"
     assert cases > 2
 
@@ -296,7 +296,7 @@ def test_a_kubelet_that_is_not_admitted_is_told_of(host: Host, service: Service,
     in_vain = Specification.of([Directory(nodes.K), File(nodes.KUBELET, Inline(b"MZ")), service])
     before = picture(host)
     with pytest.raises(TakenBack) as failure:
-        make_so(replace(host, clock=Hasty(host)), in_vain, "test", Silent())
+        make_so(replace(host, clock=Hasty(host)), in_vain, Silent())
     cause = failure.value.__cause__
     assert isinstance(cause, NotWell)
     assert str(cause) == f"service kubelet runs, but has not made {nodes.CERTIFICATE} after {seconds} seconds"

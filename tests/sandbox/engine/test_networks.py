@@ -25,7 +25,7 @@ from agent.host.sandbox import open_sandbox
 from agent.host.sandbox.machine import Machine
 from agent.host.sandbox.networks import DOCUMENT
 from agent.host.sandbox.state import FOLDER_NAME
-from agent.resources.hns_objects import delete_all
+from agent.resources.hns import delete_all
 from agent.resources.kind import CannotBeSo
 from agent.spec import Key, Specification
 from agent.spec.hns_endpoint import HnsEndpoint
@@ -120,7 +120,7 @@ def test_reset_takes_back_what_was_made_and_what_leads_to_it(host: Host, tmp_pat
     run(host, WHOLE)
     (endpoint,) = host.networks.endpoints()
     plant_load_balancer(tmp_path, endpoint.id)
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert machine(host) == before
 
 
@@ -131,7 +131,7 @@ def test_what_another_program_made_stays(host: Host) -> None:
     host.routes.add(THEIR_ROUTE)
     before = machine(host)
     run(host, WHOLE)
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert machine(host) == before
     delete_all(host)
     assert (host.networks.list(), host.networks.endpoints()) == ([], [])
@@ -147,7 +147,7 @@ def test_one_that_is_as_wanted_is_taken_as_it_is_and_left_by_a_reset(host: Host)
     theirs = replace(FOREIGN, subnets=(there.Subnet("10.244.7.0/24", "10.244.7.1"),))
     host.networks.create(theirs)
     assert run(host, wants(CBR0, CBR0_EP)) == [(Action.CREATE, "cbr0_ep")]
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert host.networks.list() == [theirs]
     assert host.networks.endpoints() == []
 
@@ -184,7 +184,7 @@ def test_what_a_start_of_windows_lost_is_made_again(
     lose(tmp_path, *lost)
     keys = {drift.key for drift in drifted(host).drifts}
     assert keys >= {CBR0_EP.key}
-    assert repair(host, "test", Silent(), keys).trouble == ()
+    assert repair(host, Silent(), keys).trouble == ()
     if "networks" in lost:
         assert machine(host) == before
     assert drifted(host).drifts == ()
@@ -198,7 +198,7 @@ def test_an_endpoint_that_a_start_of_windows_left_unattached_is_made_anew(tmp_pa
     sandbox.start_up()
     (drift,) = drifted(host).drifts
     assert (drift.key, drift.fields) == (CBR0_EP.key, ("attached",))
-    repair(host, "test", Silent(), {CBR0_EP.key})
+    repair(host, Silent(), {CBR0_EP.key})
     assert [each.is_attached for each in host.networks.endpoints()] == [True]
 
 
@@ -213,7 +213,7 @@ def test_anothers_endpoint_of_the_name_is_replaced_only_where_nothing_uses_it(
     (theirs,) = host.networks.endpoints()
     if is_attached:
         host.networks.attach(theirs.id)
-    left = repair(host, "test", Silent(), {CBR0_EP.key}).left
+    left = repair(host, Silent(), {CBR0_EP.key}).left
     (found,) = host.networks.endpoints()
     assert found.id == (theirs.id if is_attached else ours.id)
     assert [drift.key for drift in left] == ([CBR0_EP.key] if is_attached else [])
@@ -421,7 +421,7 @@ def test_until_the_cards_addresses_are_back_nothing_else_is_made(host: Host, wan
     ]
     assert card.seconds == pytest.approx(15, abs=0.6)
     assert card.lacked == []
-    assert reset(card.host, "test", Silent()).left == ()
+    assert reset(card.host, Silent()).left == ()
     assert card.seconds == pytest.approx(20, abs=0.8)
 
 
@@ -455,7 +455,7 @@ def test_others_routes_come_back_with_the_addresses_and_windows_makes_its_own(ho
     run(card.host, wants(CBR0))
     assert routed(host) == sorted(OTHERS_ROUTES, key=str)
     run(card.host, wants(replace(CBR0, subnets=(Subnet("10.244.8.0/24", "10.244.8.1"),))))
-    reset(card.host, "test", Silent())
+    reset(card.host, Silent())
     assert routed(host) == sorted(OTHERS_ROUTES, key=str)
 
 
@@ -480,7 +480,7 @@ def test_addresses_that_do_not_come_back_fail_a_run_and_no_reset(host: Host) -> 
         f"network cbr0 took the address {NODE_ADDRESS} from its adapter, and did not give it back"
         " within 60 seconds"
     )
-    assert reset(Card(host, NODE_ADDRESS, away=1000).host, "test", Silent()).left == (told,)
+    assert reset(Card(host, NODE_ADDRESS, away=1000).host, Silent()).left == (told,)
     assert host.networks.list() == []
     with pytest.raises(TakenBack) as failure:
         run(Card(host, NODE_ADDRESS, away=1000).host, wants(CBR0))
@@ -495,7 +495,7 @@ def test_a_route_that_somebody_removed_or_changed_is_put_right(host: Host) -> No
     host.routes.add(replace(before[0], persistent=False))
     (drift,) = drifted(host).drifts
     assert (drift.key, drift.fields) == (Key("route", "10.244.3.0/24 over 192.0.2.33"), ("persistent",))
-    repair(host, "test", Silent(), {drift.key})
+    repair(host, Silent(), {drift.key})
     assert host.routes.list() == before
 
 
@@ -504,7 +504,7 @@ def test_a_route_that_was_there_otherwise_comes_back(host: Host) -> None:
     before = host.routes.list()
     run(host, wants(replace(ROUTE, metric=10)))
     assert [(each.metric, each.persistent) for each in host.routes.list()] == [(10, True)]
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert host.routes.list() == before
 
 
@@ -526,14 +526,14 @@ def test_packets_go_on_between_the_card_and_the_endpoint(host: Host) -> None:
     assert run(host, wants(CBR0, CBR0_EP, *FORWARDING)) == []
     run(host, wants(CBR0, CBR0_EP))
     assert forwarding(host) == {NODE_ADDRESS: False, CBR0_EP.address: False}
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert forwarding(host) == {NODE_ADDRESS: False}
 
 
 def test_where_somebody_had_packets_go_on_before_they_do_afterwards(host: Host) -> None:
     host.routes.set_forwarding(NODE_ADDRESS, forwards=True)
     run(host, wants(CBR0, CBR0_EP, *FORWARDING))
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert forwarding(host) == {NODE_ADDRESS: True}
 
 
@@ -546,7 +546,7 @@ def test_a_start_of_windows_forgets_that_packets_go_on(tmp_path: pathlib.Path) -
     assert forwarding(host) == {NODE_ADDRESS: False}
     drifts = drifted(host).drifts
     assert [each.key for each in drifts] == [CBR0_EP.key, *(each.key for each in FORWARDING)]
-    assert repair(host, "test", Silent(), {each.key for each in drifts}).trouble == ()
+    assert repair(host, Silent(), {each.key for each in drifts}).trouble == ()
     assert forwarding(host) == FORWARDED
 
 
@@ -566,7 +566,7 @@ def test_an_adapter_that_never_comes_is_told(host: Host) -> None:
     assert host.networks.list() == []
     run(host, wants(CBR0, CBR0_EP, *FORWARDING))
     host.networks.delete_endpoint(host.networks.endpoints()[0].id)
-    repaired = repair(hasty(host), "test", Silent(), {FORWARDING[1].key})
+    repaired = repair(hasty(host), Silent(), {FORWARDING[1].key})
     assert repaired.trouble == (NO_INTERFACE.format(CBR0_EP.address),)
 
 

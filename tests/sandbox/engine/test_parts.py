@@ -61,11 +61,11 @@ def tools(text: bytes = b"1", *more: Want, tool: bool = True) -> Specification:
 
 
 def node(host: Host, specification: Specification | None = None) -> Done:
-    return make_so(host, specification or nodes.node(), "test", Silent())
+    return make_so(host, specification or nodes.node(), Silent())
 
 
 def part(host: Host, specification: Specification, recipe: str = "r") -> Done:
-    return make_so(host, specification, "test", Silent(), part=PART, recipe=recipe)
+    return make_so(host, specification, Silent(), part=PART, recipe=recipe)
 
 
 def machine(host: Host) -> dict[str, object]:
@@ -110,7 +110,7 @@ def test_a_reset_takes_all_parts(host: Host) -> None:
     before = picture(host)
     node(host)
     part(host, tools())
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert picture(host) == before
 
 
@@ -123,7 +123,7 @@ def test_a_part_that_fails_leaves_the_node_and_what_it_had(host: Host) -> None:
         raise RuntimeError
 
     with pytest.raises(TakenBack):
-        make_so(host, tools(b"2", tool=False), "test", Silent(), refuse, part=PART)
+        make_so(host, tools(b"2", tool=False), Silent(), refuse, part=PART)
     assert picture(host) == made
 
 
@@ -267,7 +267,7 @@ def test_what_a_part_made_first_the_node_cannot_want_otherwise(host: Host) -> No
 def yielding(host: Host, name: str, text: bytes) -> Done:
     wants = [Directory(TOOLS, Protection.PROGRAM), File(TEXT, Inline(text))]
     title = f"what was {name}"
-    return make_so(host, Specification.of(wants, title=title), "test", Silent(), part=name, recipe=title)
+    return make_so(host, Specification.of(wants, title=title), Silent(), part=name, recipe=title)
 
 
 BOTH = [pytest.param(PREPARED, id="prepared"), pytest.param(CONFIGURED, id="configured")]
@@ -282,7 +282,7 @@ def test_it_is_changed_by_whoever_wants_it_otherwise_and_left_when_that_does_no_
     made = machine(host)
 
     def run(specification: Specification) -> Done:
-        return make_so(host, specification, "test", Silent(), part=by, recipe="r")
+        return make_so(host, specification, Silent(), part=by, recipe="r")
 
     done = run(tools(b"second", tool=False))
     assert [str(change.target.key) for change in done.plan.changes] == [f"file {TEXT}"]
@@ -326,7 +326,7 @@ def test_a_reset_takes_it_away(host: Host, name: str) -> None:
     before = picture(host)
     yielding(host, name, b"first")
     part(host, tools(b"second"))
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert picture(host) == before
 
 
@@ -386,7 +386,7 @@ def test_what_lives_by_a_changed_service_of_another_part_is_stopped_meanwhile(bu
 def test_it_runs_again_when_the_change_fails(built_upon: Host) -> None:
     before = machine(built_upon)
     with pytest.raises(TakenBack):
-        make_so(built_upon, nodes.node(program=b"MZ 2"), "test", Silent(), confirm=fail)
+        make_so(built_upon, nodes.node(program=b"MZ 2"), Silent(), confirm=fail)
     assert machine(built_upon) == before
 
 
@@ -509,7 +509,7 @@ def test_the_parts_own_is_finished_taken_back_or_reset(host: Host, changes: int)
     assert host.services.read("exporter") is None
     assert status(host).is_well
     cut_off(host, changes, lambda powerless: part(powerless, tools()))
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert picture(host) == before
 
 

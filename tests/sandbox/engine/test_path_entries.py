@@ -46,7 +46,7 @@ def test_an_entry_is_added_once_and_goes_again(
     assert run(host, Specification.of([K])) == [(Action.CREATE, r"C:\k")]
     assert (path_of(host), host.environment.kind("Path")) == (after, kind)
     assert run(host, Specification.of([K])) == []
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert without_state(host) == whole
 
 
@@ -75,9 +75,9 @@ def test_one_that_is_there_otherwise_written_is_enough_and_stays(host: Host, the
     assert run(host, Specification.of([K])) == []
     assert path_of(host) == rf"C:\a;{there};C:\z"
     host.environment.set("Path", r"C:\a;C:\z", RegistryKind.EXPANDABLE)
-    repair(host, "test", Silent(), {K.key})
+    repair(host, Silent(), {K.key})
     assert path_of(host) == rf"C:\a;{there};C:\z"
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert without_state(host) == whole
 
 
@@ -93,7 +93,7 @@ def test_what_others_do_with_theirs_stays(host: Host) -> None:
     run(host, Specification.of([K]))
     assert path_of(host) == rf"C:\new;{SYSTEM};C:\k;C:\newer"
     host.environment.set("Path", rf"{path_of(host)};C:\K\\")
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert path_of(host) == rf"C:\new;{SYSTEM};C:\newer;C:\K\\"
 
 
@@ -113,17 +113,17 @@ def test_an_entry_that_an_installer_has_removed_is_drift_and_put_back(
     host.environment.set("Path", installer)
     found = {drift.key for drift in drifted(host).drifts}
     assert found == {K.key, CONTAINERD.key}
-    assert repair(host, "test", Silent(), found).left == ()
+    assert repair(host, Silent(), found).left == ()
     assert path_of(host) == after
 
 
 def test_two_who_want_entries_do_not_fight(host: Host) -> None:
     for part, wants in {"first": [K], "second": [K, CONTAINERD]}.items():
-        make_so(host, Specification.of(wants), "test", Silent(), part=part)
+        make_so(host, Specification.of(wants), Silent(), part=part)
     assert path_of(host) == rf"{SYSTEM};C:\k;{CONTAINERD.folder}"
-    make_so(host, Specification.of([]), "test", Silent(), part="first")
+    make_so(host, Specification.of([]), Silent(), part="first")
     assert path_of(host) == rf"{SYSTEM};C:\k;{CONTAINERD.folder}"
-    make_so(host, Specification.of([]), "test", Silent(), part="second")
+    make_so(host, Specification.of([]), Silent(), part="second")
     assert path_of(host) == SYSTEM
 
 
@@ -135,7 +135,7 @@ def test_a_run_that_is_killed_is_finished_by_the_next(host: Host, changes: int) 
     except Killed:
         run(host, Specification.of([K]))
     assert path_of(host) == rf"{SYSTEM};C:\k"
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert without_state(host) == whole
 
 

@@ -58,7 +58,7 @@ def test_variables_winhttp_and_our_services_have_it_until_it_goes(host: Host) ->
         "HTTP_PROXY": URL, "HTTPS_PROXY": URL, "LEVEL": "3", "no_proxy": "*",
     }  # fmt: skip
     assert run(host, specified()) == []
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert without_state(host) == whole
     assert host.proxies.default() is None
 
@@ -75,10 +75,10 @@ def test_winhttps_former_proxy_comes_back_and_drift_is_repaired(
     host.environment.set("HTTPS_PROXY", "http://elsewhere:1")
     found = {drift.key for drift in drifted(host).drifts}
     assert {key.kind for key in found} == {"proxy", "environment_variable"}
-    assert repair(host, "test", Silent(), found).left == ()
+    assert repair(host, Silent(), found).left == ()
     assert host.proxies.default() == WINHTTP
     assert host.environment.get("HTTPS_PROXY") == URL
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert host.proxies.default() == before
 
 
@@ -96,7 +96,7 @@ def test_no_file_of_ours_tells_the_password_whenever_it_is_killed(
     run(host, specified())
     _assert_untold(tmp_path)
     assert host.environment.get("HTTP_PROXY") == URL
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert host.environment.get("HTTP_PROXY") == theirs
 
 

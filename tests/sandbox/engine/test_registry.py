@@ -52,7 +52,7 @@ def test_each_type_is_written_once_and_undone_whatever_was_there(
     run(host, wanted)
     assert host.registry.read(DEEP, "Name") == stored
     assert run(host, wanted) == []
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert without_state(host) == whole
 
 
@@ -76,7 +76,7 @@ def test_a_value_is_known_by_its_key_and_name(host: Host, path: str, name: str) 
 def test_keys_that_others_use_by_now_stay_and_that_is_told(host: Host) -> None:
     run(host, specified(VALUE))
     host.registry.write(rf"{CONTOSO}\Agent", "Theirs", Stored(RegistryKind.NUMBER, 1))
-    done = reset(host, "test", Silent())
+    done = reset(host, Silent())
     assert host.registry.keys(rf"{CONTOSO}\Agent") == []
     assert list(host.registry.values(rf"{CONTOSO}\Agent")) == ["Theirs"]
     assert done.left == (
@@ -89,7 +89,7 @@ def test_keys_that_were_there_stay(host: Host) -> None:
     host.registry.make_key(CONTOSO)
     before = host.registry.keys("SOFTWARE")
     run(host, specified(VALUE))
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert host.registry.keys("SOFTWARE") == before
     assert host.registry.keys(CONTOSO) == []
 
@@ -103,7 +103,7 @@ def test_a_value_that_is_not_to_be_there(host: Host, before: Stored | None) -> N
     assert [action for action, _ in run(host, wanted)] == ([Action.CHANGE] if before else [])
     assert host.registry.read(DEEP, "Level") is None
     assert run(host, wanted) == []
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert without_state(host) == whole
 
 
@@ -119,7 +119,7 @@ def test_another_number_another_type_or_nothing_is_drift_and_repaired(host: Host
         change()
         found = drifted(host).drifts
         assert VALUE.key in {drift.key for drift in found}
-        repaired = repair(host, "test", Silent(), {drift.key for drift in found})
+        repaired = repair(host, Silent(), {drift.key for drift in found})
         assert (repaired.left, repaired.trouble) == ((), ())
         assert host.registry.read(DEEP, "Level") == Stored(RegistryKind.NUMBER, 3)
 
@@ -132,7 +132,7 @@ def test_a_run_that_is_killed_is_finished_by_the_next(host: Host, changes: int) 
     except Killed:
         run(host, specified(VALUE))
     assert host.registry.read(DEEP, "Level") == Stored(RegistryKind.NUMBER, 3)
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert without_state(host) == whole
 
 

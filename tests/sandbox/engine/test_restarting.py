@@ -32,7 +32,7 @@ def named(name: str, *, arguments: tuple[str, ...] = ()) -> Specification:
 
 
 def make(host: Host, specification: Specification, confirm: Callable[[], None] | None = None) -> Done:
-    return make_so(host, specification, "test", Silent(), confirm, recipe="all of it")
+    return make_so(host, specification, Silent(), confirm, recipe="all of it")
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ def test_a_run_that_is_killed_is_finished_by_the_next_and_by_the_restart(
     restart()
     make(host, named("node-7"))
     assert status(host).is_well
-    reset(host, "test", Silent())
+    reset(host, Silent())
     restart()
     assert without_state(host) == whole
 

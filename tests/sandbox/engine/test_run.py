@@ -32,7 +32,7 @@ STATE = PureWindowsPath("C:\\ProgramData\\wmcb")
 
 
 def run(host: Host, specification: Specification) -> list[tuple[Action, str]]:
-    done = make_so(host, specification, "test", Silent())
+    done = make_so(host, specification, Silent())
     return [(change.action, change.target.key.name) for change in done.plan.changes]
 
 
@@ -106,7 +106,7 @@ def test_reset_leaves_nothing(host: Host) -> None:
     before = picture(host)
     run(host, nodes.node())
     assert picture(host) != before
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert picture(host) == before
 
 
@@ -173,7 +173,7 @@ def test_what_users_may_write_beside_a_program_is_closed_to_them_and_given_back(
     before = picture(host)
     run(host, nodes.node())
     assert host.files.descriptor(nodes.K / "version.dll").equivalent(PROGRAM_FILE)
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert picture(host) == before
 
 
@@ -196,7 +196,7 @@ def test_so_is_what_lies_below_a_private_folder_but_for_what_is_apart(host: Host
     host.files.set_descriptor(sockets, OPEN)
     assert not status(host).is_well
     host.files.set_descriptor(volume, OPEN)
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert picture(host) == before
 
 
@@ -218,7 +218,7 @@ def test_what_users_may_read_in_a_private_folder_is_closed_and_in_a_program_s_no
     assert status(host).is_well
     host.files.set_descriptor(key, readable)
     assert status(host).is_well, "in a closed folder all is born closed: this was opened on purpose"
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert picture(host) == before
 
 
@@ -239,7 +239,7 @@ def test_what_one_person_alone_could_read_beside_a_program_nobody_comes_to_read(
     assert host.files.descriptor(folder) == PRIVATE_DIRECTORY
     assert status(host).is_well
     host.files.write(nodes.K / "another.key", b"", somebodys)
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert host.files.descriptor(nodes.K / "another.key") == PRIVATE_FILE, "it was opened since"
     host.files.remove(nodes.K / "another.key")
     assert picture(host) == before
@@ -305,7 +305,7 @@ def test_what_is_wanted_under_another_kind_of_resource_stays(host: Host, before:
         assert PAUSE.encode() in host.files.read(TOML), "it is there again before what reads it starts"
         host.services.start(name)
 
-    done = make_so(changed(host, services={"start": start}), configured(single=True), "test", Silent())
+    done = make_so(changed(host, services={"start": start}), configured(single=True), Silent())
     assert status(host).is_well
     found = host.registry.read(RESOLVER, "SearchList")
     assert found is not None
@@ -315,7 +315,7 @@ def test_what_is_wanted_under_another_kind_of_resource_stays(host: Host, before:
     assert regained.isdisjoint(match.target.key.kind for match in done.plan.unchanged)
     assert done.adopted == ()
     assert run(host, configured(single=True)) == []
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert picture(host) == bare
     assert host.registry.read(RESOLVER, "SearchList") is None
 
@@ -331,7 +331,7 @@ def test_what_was_there_comes_back(host: Host) -> None:
     before = picture(host)
     run(host, nodes.node())
     run(host, nodes.node(program=b"MZ 2"))
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert picture(host) == before
 
 
@@ -339,7 +339,7 @@ def test_a_service_of_a_stopped_sort_comes_back_stopped(host: Host) -> None:
     host.services.create(ServiceDefinition("kubelet", (str(nodes.KUBELET),)))
     before = picture(host)
     run(host, nodes.node())
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert picture(host) == before
 
 
@@ -349,7 +349,7 @@ def test_what_the_nodes_programs_put_into_its_own_folder_goes_with_it(host: Host
     logs = PureWindowsPath(rf"{drive}\logs")
     run(host, Specification.of([Directory(logs, belongs_to_node=True)]))
     host.files.write(logs / "containerd.log", b"started", PRIVATE_FILE)
-    assert reset(host, "test", Silent()).left == ()
+    assert reset(host, Silent()).left == ()
     assert picture(host) == bare
 
 
@@ -363,7 +363,7 @@ def test_what_is_closed_some_time_after_a_pods_end_goes_with_the_nodes_folder(
     monkeypatch.setattr(
         held, "is_held", lambda place: place.path.name == "0.log" and time.monotonic() < closed
     )
-    assert reset(host, "test", Silent()).plan.stays == {}
+    assert reset(host, Silent()).plan.stays == {}
     assert host.files.observe(logs) is None
 
 
@@ -371,7 +371,7 @@ def test_what_others_put_into_our_folders_stays(host: Host) -> None:
     run(host, nodes.node())
     host.files.write(nodes.K / "notes.txt", b"mine", PROGRAM_FILE)
     host.files.write(nodes.CONFIG.parent / "pki.pem", b"of the kubelet", PROGRAM_FILE)
-    done = reset(host, "test", Silent())
+    done = reset(host, Silent())
     assert host.files.read(nodes.K / "notes.txt") == b"mine"
     assert done.left == (r"C:\k holds something that is not wmcb's (notes.txt), and stays",)
     assert host.files.observe(nodes.CONFIG.parent) is None
@@ -403,7 +403,7 @@ def refusing(host: Host, method: str) -> Host:
 def test_a_failed_first_run_leaves_nothing(host: Host, method: str) -> None:
     before = picture(host)
     with pytest.raises(TakenBack) as failure:
-        make_so(refusing(host, method), nodes.node(), "test", Silent())
+        make_so(refusing(host, method), nodes.node(), Silent())
     assert isinstance(failure.value.__cause__, Refusal)
     assert picture(host) == before
 
@@ -418,7 +418,7 @@ def test_a_failed_upgrade_is_taken_back(host: Host) -> None:
 
     ill = replace(host, loopback=Ill(), clock=Hasty(host))
     with pytest.raises(TakenBack) as failure:
-        make_so(ill, nodes.node(program=b"MZ 2", config=b"{2}"), "test", Silent())
+        make_so(ill, nodes.node(program=b"MZ 2", config=b"{2}"), Silent())
     assert "answers 500 after 60 seconds" in str(failure.value.__cause__)
     assert failure.value.undone.trouble == ()
     assert picture(host) == before
@@ -506,7 +506,7 @@ def test_killed_anywhere_it_is_finished_by_the_next_run(
         assert without_state(host) == wanted, f"finished after {left} changes"
         assert not status(host).interrupted
         if machine != "an older node":
-            reset(host, "test", Silent())
+            reset(host, Silent())
             assert picture(host) == picture(fresh()), f"reset after {left} changes"
 
         host = fresh()
@@ -532,13 +532,13 @@ def test_killed_anywhere_in_a_reset_it_is_finished_by_the_next(
     untouched = picture(fresh())
     host = fresh()
     run(host, nodes.node())
-    steps = changes_of(host, lambda host: reset(host, "test", Silent()))
+    steps = changes_of(host, lambda host: reset(host, Silent()))
     for left in range(steps):
         host = fresh()
         run(host, nodes.node())
         with pytest.raises(Killed):
-            reset(powered(host, Power(left)), "test", Silent())
-        reset(host, "test", Silent())
+            reset(powered(host, Power(left)), Silent())
+        reset(host, Silent())
         assert picture(host) == untouched, f"after {left} changes"
 
 
@@ -553,7 +553,7 @@ def test_killed_twice_with_another_document_between(host: Host) -> None:
         run(powered(host, Power(8)), nodes.node())
     run(host, nodes.node())
     assert host.files.observe(C / "other") is None
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert without_state(host) == untouched
 
 
@@ -668,7 +668,7 @@ def test_what_the_first_format_remembers_is_finished_and_reset(host: Host) -> No
     run(host, nodes.node(program=b"MZ 2"))
     assert host.files.read(nodes.KUBELET) == b"MZ 2"
     assert status(host).is_well
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert picture(host) == bare
 
 

@@ -60,7 +60,7 @@ def test_one_that_users_could_change_is_closed_and_given_back(host: Host, opened
     assert picture(host).items() >= {(name, is_so) for name, is_so in before.items() if "other" in name}
     assert status(host).is_well
     assert not preview(host, node()).changes
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert picture(host) == before
 
 
@@ -78,7 +78,7 @@ def test_one_that_nobody_else_could_change_stays_as_it_is(host: Host, closed: st
     host.files.make_directory(nodes.ETC, descriptor)
     run(host, node())
     assert host.files.descriptor(nodes.ETC) == descriptor
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert host.files.descriptor(nodes.ETC) == descriptor
 
 
@@ -120,7 +120,7 @@ def test_one_that_is_opened_again_is_drift(host: Host) -> None:
     run(host, node())
     assert granted(host, nodes.ETC) == FILE_READ | FILE_EXECUTE
     host.files.set_descriptor(nodes.ETC, SecurityDescriptor.parse(OPENED["whose owner is a user"]))
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert picture(host) == before
 
 

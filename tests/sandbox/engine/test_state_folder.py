@@ -23,7 +23,7 @@ OF_A_USER = SecurityDescriptor.parse(f"O:{USER}G:{USER}D:(A;OICI;FA;;;{USER})(A;
 
 
 def run(host: Host) -> None:
-    make_so(host, nodes.node(), "test", Silent())
+    make_so(host, nodes.node(), Silent())
 
 
 def untrusted(host: Host) -> list[PureWindowsPath]:
@@ -127,6 +127,6 @@ def test_what_only_looks_moves_nothing(planted: Host) -> None:
 
 
 def test_a_reset_moves_it_aside_and_leaves_no_folder_of_its_own(planted: Host) -> None:
-    reset(planted, "test", Silent())
+    reset(planted, Silent())
     assert planted.files.observe(STATE) is None
     assert len(untrusted(planted)) == 1

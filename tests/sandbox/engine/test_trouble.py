@@ -76,7 +76,7 @@ def test_nor_by_a_later_run_that_fails(host: Host) -> None:
 def test_nor_a_finished_reset_and_the_next_run_begins_anew(host: Host) -> None:
     bare = picture(host)
     run(host, nodes.node())
-    reset(holding_the_journal(host), "test", Silent())
+    reset(holding_the_journal(host), Silent())
     assert not status(host).interrupted
     assert take_back(holding_the_journal(host), Silent()) is None
     what_is_there_now_comes_back(host)
@@ -101,7 +101,7 @@ def what_is_there_now_comes_back(host: Host) -> None:
     """After a node, and not what was there before the run that is over."""
     host.environment.set("NODE_ROLE", "of somebody else")
     run(host, nodes.node())
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert host.environment.get("NODE_ROLE") == "of somebody else"
 
 
@@ -289,7 +289,7 @@ def test_a_reset_that_fails_at_its_very_end_leaves_the_node_whole(host: Host) ->
     host.files.write(nodes.CONFIG.parent / "kubelet-client.pem", b"key", PRIVATE_FILE)
     before = picture(host)
     with pytest.raises(TakenBack) as failure:
-        reset(full_for_the_inventory(host), "test", Silent())
+        reset(full_for_the_inventory(host), Silent())
     assert failure.value.undone.trouble == ()
     reserve = f"file {STATE / 'reserve'}"
     assert {**picture(host), reserve: None} == {**before, reserve: None}
@@ -342,7 +342,7 @@ def test_a_reset_goes_on_with_all_that_can_go_and_the_next_one_takes_the_rest(
     run(host, nodes.node())
     all_of_it = {str(want.key) for want in nodes.node().wants}
     for _ in range(2):
-        done = reset(hindered(host), "test", Silent())
+        done = reset(hindered(host), Silent())
         assert {str(key) for key in done.plan.stays} == staying
         assert {str(key) for key in Inventory.load(StateFolder.of(host)).records} == staying
         gone = {key.partition(" ")[2] for key in all_of_it - staying if key.startswith(("file", "directory"))}
@@ -352,13 +352,13 @@ def test_a_reset_goes_on_with_all_that_can_go_and_the_next_one_takes_the_rest(
     assert {str(key) for key in left.leaving} == staying
     assert not left.is_well
     assert drifted(host).drifts == (), "nobody brings it back"
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert picture(host) == bare
 
 
 def test_what_is_left_of_a_reset_is_made_anew_by_whoever_wants_it(host: Host) -> None:
     run(host, nodes.node())
-    reset(held(host, nodes.CONFIG), "test", Silent())
+    reset(held(host, nodes.CONFIG), Silent())
     run(host, nodes.node())
     assert status(host).is_well
     assert status(host).leaving == ()
@@ -383,7 +383,6 @@ def test_a_program_is_left_alone_until_its_process_has_ended(host: Host) -> None
 
     reset(
         changed(host, services={"status": process_of}, processes={"wait": wait}, files={"remove": remove}),
-        "1.0",
         Silent(),
     )
     assert deeds.index((4242, ServiceState.STOPPED)) < deeds.index(nodes.KUBELET.name)
@@ -424,7 +423,7 @@ def test_a_former_service_that_does_not_come_up_keeps_nobody_from_a_reset(host: 
     def start(name: str) -> None:
         raise ServiceFailed("start", f"service {name}", 1067)
 
-    done = reset(changed(host, services={"start": start}), "test", Silent())
+    done = reset(changed(host, services={"start": start}), Silent())
     (line,) = done.left
     assert line.startswith("service kubelet was started again, and does not run")
     assert host.files.observe(STATE) is None
@@ -434,7 +433,7 @@ def test_what_users_could_write_stays_closed_when_a_reset_is_taken_back(host: Ho
     somebody_elses_node(host)
     run(host, nodes.node())
     with pytest.raises(TakenBack):
-        reset(full_for_the_inventory(host), "test", Silent())
+        reset(full_for_the_inventory(host), Silent())
     descriptor = host.files.descriptor(nodes.K / "version.dll")
     assert not descriptor.granted(SIDS[Principal.USER]) & FILE_WRITE & ~FILE_READ
 
@@ -465,7 +464,7 @@ def test_a_leftover_of_our_own_does_not_keep_a_folder(host: Host) -> None:
     bare = picture(host)
     run(host, nodes.node())
     host.files.write(nodes.K / "wmcb-0123456789abcdef.tmp", b"half", PRIVATE_FILE)
-    assert reset(host, "test", Silent()).left == ()
+    assert reset(host, Silent()).left == ()
     assert picture(host) == bare
 
 
@@ -532,12 +531,12 @@ def test_damage_of_what_was_put_by_is_told(host: Host) -> None:
     (content,) = [name for name in host.files.list(STATE / "kept") if len(name) == 64]
     kept = host.files.read(STATE / "kept" / content)
     host.files.write(STATE / "kept" / content, b"something else", PRIVATE_FILE)
-    stays = {str(key): why for key, why in reset(host, "test", Silent()).plan.stays.items()}
+    stays = {str(key): why for key, why in reset(host, Silent()).plan.stays.items()}
     assert "has been damaged since" in stays[f"file {nodes.KUBELET}"]
     assert stays["service kubelet"] == f"it does not start while file {nodes.KUBELET} stays"
     assert host.services.status("kubelet").state is ServiceState.STOPPED
     host.files.write(STATE / "kept" / content, kept, PRIVATE_FILE)
-    assert reset(host, "test", Silent()).plan.stays == {}
+    assert reset(host, Silent()).plan.stays == {}
     assert picture(host) == before
 
 
@@ -621,7 +620,7 @@ def test_what_is_changed_while_a_run_is_confirmed_is_drift(host: Host) -> None:
     def confirm() -> None:
         host.files.write(nodes.CONFIG, b"{of somebody else}", PRIVATE_FILE)
 
-    make_so(host, nodes.node(), "test", Silent(), confirm)
+    make_so(host, nodes.node(), Silent(), confirm)
     (drifted,) = [standing for standing in status(host).resources if standing.differences]
     assert drifted.record.target.key.name == str(nodes.CONFIG)
 
@@ -635,7 +634,7 @@ def test_a_folder_that_becomes_shared_keeps_what_it_was_like_at_first(host: Host
     run(host, Specification.of([Directory(nodes.ETC)]))
     assert host.files.descriptor(nodes.ETC).equivalent(PRIVATE_DIRECTORY)
     run(host, Specification.of([Directory(nodes.ETC, shared=True)]))
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert picture(host) == before
 
 
@@ -643,7 +642,7 @@ def test_what_somebody_else_made_of_a_shared_folder_stays(host: Host) -> None:
     host.files.make_directory(nodes.ETC, PROGRAM_DIRECTORY)
     run(host, Specification.of([Directory(nodes.ETC, shared=True)]))
     host.files.set_descriptor(nodes.ETC, OPEN)
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert host.files.descriptor(nodes.ETC).equivalent(OPEN)
 
 
@@ -684,7 +683,7 @@ def test_a_kind_that_only_a_newer_wmcb_knows_is_told(host: Host, memory: str) ->
     for deed in (
         lambda: run(host, nodes.node()),
         lambda: status(host),
-        lambda: reset(host, "test", Silent()),
+        lambda: reset(host, Silent()),
     ):
         with pytest.raises(CannotBeSo, match=f"{memory} was written by a newer wmcb .it names a container"):
             deed()
@@ -696,7 +695,7 @@ def test_content_that_is_missing_is_told_as_that(host: Host) -> None:
     run(host, nodes.node())
     (content,) = [name for name in host.files.list(STATE / "kept") if len(name) == 64]
     host.files.remove(STATE / "kept" / content)
-    done = reset(host, "test", Silent())
+    done = reset(host, Silent())
     (line,) = done.left
     assert line == (
         rf"{nodes.KUBELET} stays as it is: what was there before is missing from {STATE / 'kept' / content}"
@@ -707,7 +706,7 @@ def test_what_wmcb_never_replaced_was_changed_by_somebody_else(host: Host) -> No
     somebody_elses_node(host)
     run(host, nodes.node(program=b"MZ 0"))
     host.files.write(nodes.KUBELET, b"MZ changed", PRIVATE_FILE)
-    (line, *_) = reset(host, "test", Silent()).left
+    (line, *_) = reset(host, Silent()).left
     assert line == rf"{nodes.KUBELET} has been changed by somebody else, and stays as it is"
 
 
@@ -755,7 +754,7 @@ def test_a_reset_needs_no_room(host: Host, room: int) -> None:
     node_in_place_of_another(host)
     before = picture(host)
     run(host, nodes.node(program=LARGE + b"1"))
-    reset(Disk(host, room).host, "test", Silent())
+    reset(Disk(host, room).host, Silent())
     assert picture(host) == before
 
 
@@ -773,12 +772,12 @@ def test_killed_anywhere_in_a_reset_on_a_full_disk_it_is_finished_by_the_next(
         run(host, nodes.node(program=LARGE + b"1"))
         disk = Disk(host, 0)
         try:
-            reset(powered(disk.host, Power(changes)), "test", Silent())
+            reset(powered(disk.host, Power(changes)), Silent())
             break
         except Killed:
             pass
         if changes % 2:
-            reset(disk.host, "test", Silent())
+            reset(disk.host, Silent())
             assert picture(host) == untouched, f"after {changes} changes"
         else:
             take_back(disk.host, Silent())
@@ -806,10 +805,10 @@ def test_a_reset_that_is_taken_back_on_a_full_disk_can_be_done_later(host: Host)
 
     disk = Disk(host, 0)
     with pytest.raises(TakenBack) as failure:
-        reset(full_for_the_inventory(disk.host), "test", Silent())
+        reset(full_for_the_inventory(disk.host), Silent())
     assert failure.value.undone.trouble == ()
     assert status(host).is_well
-    reset(disk.host, "test", Silent())
+    reset(disk.host, Silent())
     assert picture(host) == before
 
 
@@ -828,7 +827,7 @@ def test_a_variable_comes_back_as_it_was_stored(host: Host, value: str, kind: Re
     host.environment.set("NODE_ROLE", value, kind)
     before = picture(host)
     run(host, nodes.node())
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert picture(host) == before
 
 
@@ -858,13 +857,13 @@ def test_a_program_that_was_put_aside_is_not_waited_for_by_windows_once_it_is_go
 
     run(changed(host, files={"write": write, "remove": remove}), nodes.node(program=b"MZ 2"))
     assert "at the next start" in picture(host)
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert picture(host) == bare
 
 
 def test_a_run_that_is_under_way_is_not_interrupted(host: Host) -> None:
     seen = []
-    make_so(host, nodes.node(), "test", Silent(), lambda: seen.append(status(host)))
+    make_so(host, nodes.node(), Silent(), lambda: seen.append(status(host)))
     (during,) = seen
     assert during.under_way
     assert not during.interrupted
@@ -899,7 +898,7 @@ def test_a_program_that_runs_from_the_nodes_own_folder_hinders_nothing_that_foll
     for _ in range(2):
         run(where_it_runs, nodes.node())
         host.files.write(nodes.CONFIG.parent / "agent.exe", b"MZ", PROGRAM_FILE)
-        assert reset(where_it_runs, "test", Silent()).plan.stays == {}
+        assert reset(where_it_runs, Silent()).plan.stays == {}
         assert picture(host, but=(STATE,)) == bare
         assert take_back(where_it_runs, Silent()) is None
     take_back(host, Silent())
@@ -930,7 +929,7 @@ def test_what_goes_from_the_registry_is_gone_on_the_disk_before_it_is_forgotten(
     run(disk, nodes.node())
     assert told == ["memory", "no journal"]
     told.clear()
-    reset(disk, "test", Silent())
+    reset(disk, Silent())
     assert told[:3] == ["no service", "memory", "no journal"]
     told.clear()
     with pytest.raises(TakenBack):
@@ -961,7 +960,7 @@ def test_one_of_two_memories_is_enough(host: Host, harm: Callable[[Host, str], N
     run(host, nodes.node(program=b"MZ 3"))
     assert host.files.read(STATE / "node.json") == host.files.read(STATE / "node.json.copy")
     harm(host, name)
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert picture(host) == before
 
 
@@ -971,11 +970,11 @@ def test_without_any_wmcb_can_forget(host: Host) -> None:
     damaged(host, "node.json")
     damaged(host, "node.json.copy")
     with pytest.raises(CannotBeSo, match=r"is damaged, and so is its copy; .* reset --forget"):
-        reset(host, "test", Silent())
+        reset(host, Silent())
     forget(host, print)
     assert picture(host) == node
     run(host, nodes.node(config=b"{2}"))
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert picture(host) == node
 
 

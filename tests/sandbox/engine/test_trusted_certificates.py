@@ -35,14 +35,14 @@ def test_they_are_added_once_and_go(host: Host) -> None:
     assert host.roots.read(ROOT.key.name) == ROOT.encoded
     assert run(host, BOTH) == []
     assert run(host, Specification.of([ROOT])) == [(Action.REMOVE, OTHER.key.name)]
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert without_state(host) == whole
 
 
 def test_one_that_windows_believes_already_is_not_ours_to_take(host: Host) -> None:
     host.roots.add(ROOT.encoded)
     assert run(host, BOTH) == [(Action.CREATE, OTHER.key.name)]
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert believed(host) == [ROOT.key.name]
 
 
@@ -70,7 +70,7 @@ def test_a_run_that_is_killed_is_finished_by_the_next(host: Host, changes: int) 
         run(powered(host, Power(changes)), BOTH)
     run(host, BOTH)
     assert believed(host) == sorted(each.key.name for each in (ROOT, OTHER))
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert believed(host) == []
 
 
@@ -84,5 +84,5 @@ def test_a_windows_that_says_yes_and_does_nothing_is_found_out(host: Host) -> No
 def test_one_that_is_still_believed_is_told(host: Host) -> None:
     run(host, Specification.of([ROOT]))
     kept = changed(host, roots={"remove": lambda thumbprint: None})  # noqa: ARG005
-    (left,) = reset(kept, "test", Silent()).left
+    (left,) = reset(kept, Silent()).left
     assert left.startswith(f"root certificate {ROOT.key.name} is still believed")

@@ -36,7 +36,7 @@ def test_a_variable_that_is_not_to_be_there_goes_and_comes_back(host: Host, befo
     assert run(host, specified(None)) == gone
     assert host.environment.get(NAME) is None
     assert run(host, specified(None)) == []
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert without_state(host) == whole
 
 
@@ -104,7 +104,7 @@ def test_a_run_that_is_killed_is_finished_by_the_next(host: Host, changes: int) 
     except Killed:
         run(host, specified(None))
     assert host.environment.get(NAME) is None
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert host.environment.get(NAME) == "own"
 
 

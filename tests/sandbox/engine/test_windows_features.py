@@ -17,7 +17,7 @@ from agent.host.sandbox.features import DOCUMENT
 from agent.host.sandbox.machine import Machine
 from agent.host.sandbox.state import State
 from agent.resources.kind import CannotBeSo
-from agent.resources.windows_feature import TAKEN_BACK
+from agent.resources.windows_settings import TAKEN_BACK
 from agent.spec import EnvironmentVariable, Specification
 from agent.spec.windows_feature import WindowsFeature
 from sandbox.engine.test_run import run
@@ -52,7 +52,7 @@ def test_one_is_switched_on_once(host: Host) -> None:
 
 def test_a_reset_leaves_it_and_says_so(host: Host) -> None:
     run(host, specified(PLAIN))
-    assert reset(host, "test", Silent()).left == (
+    assert reset(host, Silent()).left == (
         f"Windows feature {PLAIN} stays enabled: others may rely on it by now",
     )
     assert host.features.state(PLAIN) is FeatureState.ENABLED
@@ -60,14 +60,14 @@ def test_a_reset_leaves_it_and_says_so(host: Host) -> None:
 
 def test_a_reset_that_is_asked_to_switches_it_off(host: Host) -> None:
     run(host, specified(PLAIN))
-    assert reset(host, "test", Silent(), manners=ASKED).left == ()
+    assert reset(host, Silent(), manners=ASKED).left == ()
     assert host.features.state(PLAIN) is FeatureState.DISABLED
 
 
 def test_one_that_was_on_before_stays_on(tmp_path: pathlib.Path, host: Host) -> None:
     given(tmp_path, PLAIN, state="ENABLED")
     assert run(host, specified(PLAIN)) == []
-    assert reset(host, "test", Silent(), manners=ASKED).left == ()
+    assert reset(host, Silent(), manners=ASKED).left == ()
     assert host.features.state(PLAIN) is FeatureState.ENABLED
 
 
@@ -91,35 +91,35 @@ class Waits(EnvironmentVariable):
 
 def test_what_needs_it_waits_for_the_restart(tmp_path: pathlib.Path, host: Host) -> None:
     wanted = Specification.of([WindowsFeature(SLOW), Waits("NAME", "value")])
-    done = make_so(host, wanted, "test", Silent())
+    done = make_so(host, wanted, Silent())
     told = f"Windows feature {SLOW} is enabled when Windows has been restarted"
     assert list(done.awaiting.values()) == [told]
     assert host.environment.get("NAME") is None
     assert status(host).awaiting == (told,)
     host = restarted(tmp_path)
-    assert not make_so(host, wanted, "test", Silent()).awaiting
+    assert not make_so(host, wanted, Silent()).awaiting
     assert host.environment.get("NAME") == "value"
     assert host.features.state(SLOW) is FeatureState.ENABLED
 
 
 def test_one_that_no_restart_brings_is_an_error_and_no_loop(tmp_path: pathlib.Path, host: Host) -> None:
-    make_so(host, specified(SLOW), "test", Silent())
+    make_so(host, specified(SLOW), Silent())
     host = restarted(tmp_path)
     given(tmp_path, SLOW, state="ENABLE_PENDING", restart=True)
     with pytest.raises(InVain, match=f"restarted for windows feature {SLOW}, and it waits again"):
-        make_so(host, specified(SLOW), "test", Silent())
+        make_so(host, specified(SLOW), Silent())
 
 
 def test_a_reset_before_the_restart_needs_none(host: Host) -> None:
-    make_so(host, specified(SLOW), "test", Silent())
-    assert reset(host, "test", Silent(), manners=ASKED).left == ()
+    make_so(host, specified(SLOW), Silent())
+    assert reset(host, Silent(), manners=ASKED).left == ()
     assert host.features.state(SLOW) is FeatureState.DISABLED
 
 
 def test_a_reset_after_it_tells_of_another(tmp_path: pathlib.Path, host: Host) -> None:
-    make_so(host, specified(SLOW), "test", Silent())
+    make_so(host, specified(SLOW), Silent())
     host = restarted(tmp_path)
-    left = reset(host, "test", Silent(), manners=ASKED).left
+    left = reset(host, Silent(), manners=ASKED).left
     assert left == (f"Windows feature {SLOW} is disabled when Windows has been restarted",)
 
 
@@ -144,5 +144,5 @@ def test_a_run_that_is_killed_is_finished_by_the_next(host: Host, changes: int) 
     except Killed:
         run(host, specified(PLAIN))
     assert host.features.state(PLAIN) is FeatureState.ENABLED
-    reset(host, "test", Silent(), manners=ASKED)
+    reset(host, Silent(), manners=ASKED)
     assert host.features.state(PLAIN) is FeatureState.DISABLED

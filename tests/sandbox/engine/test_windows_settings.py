@@ -58,8 +58,8 @@ def test_suffixes_are_stored_told_kept_and_given_back(host: Host, before: str | 
     assert drifted(host).drifts == (), "Windows takes it for the same"
     host.registry.write(TCPIP, "SearchList", text("corp.example.com,example.com"))
     (drift,) = drifted(host).drifts
-    assert repair(heard, "test", Silent(), {drift.key}).left == ()
-    reset(heard, "test", Silent())
+    assert repair(heard, Silent(), {drift.key}).left == ()
+    reset(heard, Silent())
     found = host.registry.read(TCPIP, "SearchList")
     assert (found and found.data) == (before or None)
     assert told == ["Dnscache"] * 3
@@ -96,9 +96,9 @@ def test_the_time_service_runs_and_is_as_it_was_again(host: Host, start: StartTy
     host.services.stop(W32TIME)
     (drift,) = drifted(host).drifts
     assert drift.fields == ("runs",)
-    assert repair(host, "test", Silent(), {drift.key}).left == ()
+    assert repair(host, Silent(), {drift.key}).left == ()
     assert host.services.status(W32TIME).state is ServiceState.RUNNING
-    reset(host, "test", Silent())
+    reset(host, Silent())
     assert without_state(host) == whole
 
 

@@ -84,7 +84,6 @@ class Follower(Keeper):
             self.contents,
             self.reports,  # type: ignore[arg-type]
             telling,
-            "test",
             self._succeeding,
         )
         self.mending = Mending(self.host, self.signals, Means(patience=0.0))
@@ -92,7 +91,6 @@ class Follower(Keeper):
             self.host,
             self.signals,
             telling,
-            "test",
             self.watches,  # type: ignore[arg-type]
             adopting,
             lambda: self.mending,

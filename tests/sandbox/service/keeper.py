@@ -112,7 +112,7 @@ class Keeper:
         self.signals = _Waiting(self.clock)
         self.watches = _Watches()
         telling = Telling(self.host, self.log.append)
-        self.keeping = Keeping(self.host, self.signals, telling, "test", self.watches)  # type: ignore[arg-type]
+        self.keeping = Keeping(self.host, self.signals, telling, self.watches)  # type: ignore[arg-type]
 
     def _start(self, name: str) -> None:
         self.starts.append(self.clock.time)
@@ -120,7 +120,7 @@ class Keeper:
         self._services.start(name)
 
     def make(self, specification: Specification) -> None:
-        make_so(replace(self.host, services=self._services), specification, "test", Silent())
+        make_so(replace(self.host, services=self._services), specification, Silent())
         self.signals.put(OWN)
         self.pass_time(10)
 

@@ -104,7 +104,7 @@ def test_a_reset_takes_all_of_it_away(follower: Follower) -> None:
     with Server(ok(ONE)) as server:
         follower.wants(tools(server, ONE))
         follower.until_fetched()
-    reset(follower.host, "test", Silent())
+    reset(follower.host, Silent())
     assert follower.host.files.observe(TOOLS) is None
     assert status(follower.host).resources == ()
     assert follower.host.files.observe(STATE) is None or follower.host.files.list(STATE) == []

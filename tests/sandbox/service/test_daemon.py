@@ -48,7 +48,7 @@ def host(tmp_path: pathlib.Path) -> Iterator[Host]:
         config,
         Service("kubelet", PROGRAM, reads=(config.key,)),
     ]
-    make_so(host, Specification.of(wants), "test", Silent())
+    make_so(host, Specification.of(wants), Silent())
     yield host
     for name in ("wmcb", "kubelet"):
         with suppress(HostError):

@@ -54,7 +54,7 @@ def host(tmp_path: pathlib.Path, api: LiveApi) -> Iterator[Host]:
         File(PROGRAM, Inline(SLEEPER), Protection.PROGRAM),
         Service("kubelet", PROGRAM, (f"--kubeconfig={CONF}", "--hostname-override=win1")),
     ]
-    make_so(host, Specification.of(wants), "test", Silent())
+    make_so(host, Specification.of(wants), Silent())
     yield host
     for name in ("wmcb", "kubelet"):
         with suppress(HostError):

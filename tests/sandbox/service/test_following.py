@@ -69,7 +69,7 @@ def follower(tmp_path: pathlib.Path, host: Host) -> Follower:
 
 def test_it_follows_by_the_kubeconfig_of_the_nodes_kubelet(follower: Follower) -> None:
     assert follower.cluster.path == KUBECONFIG
-    reset(follower.host, "test", Silent())
+    reset(follower.host, Silent())
     follower.happened(OWN)
     assert follower.cluster.path is None
 
@@ -201,7 +201,7 @@ def test_after_a_restart_of_the_service_without_a_cluster_all_is_kept(follower: 
 
 def test_a_reset_takes_all_away_and_nothing_comes_back(follower: Follower) -> None:
     follower.wants(EXPORTER)
-    reset(follower.host, "test", Silent())
+    reset(follower.host, Silent())
     bare = picture(follower.host)
     follower.happened(OWN, CLUSTER)
     follower.pass_time(700)
@@ -211,19 +211,19 @@ def test_a_reset_takes_all_away_and_nothing_comes_back(follower: Follower) -> No
 
 def test_nor_does_it_where_a_reset_had_to_leave_the_kubelets_service(follower: Follower) -> None:
     follower.wants(EXPORTER)
-    reset(shown(follower.host), "test", Silent())
+    reset(shown(follower.host), Silent())
     left = machine(follower.host)
     assert follower.host.services.status("kubelet").state is ServiceState.STOPPED
     follower.pass_time(700)
     follower.wants(EXPORTER)
     assert machine(follower.host) == left
-    reset(follower.host, "test", Silent())
+    reset(follower.host, Silent())
     assert follower.host.services.read("kubelet") is None
 
 
 def test_made_a_node_anew_it_follows_anew(follower: Follower) -> None:
     follower.wants(SETTINGS % "one")
-    reset(follower.host, "test", Silent())
+    reset(follower.host, Silent())
     follower.happened(OWN)
     follower.make_node()
     follower.happened(CLUSTER)
@@ -914,7 +914,7 @@ def test_a_pause_keeps_what_was_cut_off_from_being_taken_back(
         [folder, File(folder.path / "a", Inline(b"1")), File(folder.path / "b", Inline(b"1"))]
     )
     with pytest.raises(Killed):
-        make_so(powered(follower.host, Power(10)), wanted, "test", Silent(), beside=True, part="followed")
+        make_so(powered(follower.host, Power(10)), wanted, Silent(), beside=True, part="followed")
     assert follower.host.files.observe(folder.path) is not None
     resume = paused(follower)
     follower.begin()
@@ -938,11 +938,11 @@ def test_while_somebody_else_is_at_work_it_waits(follower: Follower) -> None:
 def test_somebodys_run_that_was_cut_off_is_waited_for(follower: Follower) -> None:
     other = nodes.node(config=b"{2}", arguments=(f"--kubeconfig={KUBECONFIG}",))
     with pytest.raises(Killed):
-        make_so(powered(follower.host, Power(4)), other, "test", Silent())
+        make_so(powered(follower.host, Power(4)), other, Silent())
     follower.wants(SETTINGS % "one")
     assert follower.host.files.observe(FILE) is None
     assert Event.UNFINISHED in [event for event, _ in follower.told()]
-    make_so(follower.host, other, "test", Silent())
+    make_so(follower.host, other, Silent())
     follower.happened(OWN)
     assert follower.host.files.read(FILE) == b"one"
 
@@ -1049,4 +1049,4 @@ def test_a_bootstrap_that_wants_the_same_otherwise_is_refused(follower: Follower
     follower.wants("environmentVariables: [{name: NODE_REGION, value: eu}]\n")
     wants = [*nodes.wants(), EnvironmentVariable("NODE_REGION", "us")]
     with pytest.raises(Taken, match="than by ConfigMap nodes/windows, which made it"):
-        make_so(follower.host, Specification.of(wants), "test", Silent())
+        make_so(follower.host, Specification.of(wants), Silent())

@@ -65,7 +65,7 @@ class _Remarks(Silent):
 
 @pytest.fixture
 def made(host: Host) -> Host:
-    make_so(host, nodes.node(), "test", Silent())
+    make_so(host, nodes.node(), Silent())
     return host
 
 
@@ -75,14 +75,14 @@ def _begun_while_held(host: Host, lock: str, seconds: float) -> tuple[float, lis
     with ExitStack() as held:
         assert held.enter_context(host.processes.exclusive(lock))
         clock = Releasing(host, held, seconds)
-        make_so(replace(host, clock=clock), nodes.node(config=b"{2}"), "test", said)
+        make_so(replace(host, clock=clock), nodes.node(config=b"{2}"), said)
         return clock.time, said.lines
 
 
 @pytest.mark.parametrize("journal", JOURNALS.values(), ids=JOURNALS)
 def test_a_command_waits_for_the_resident_service(made: Host, journal: dict[str, object] | None) -> None:
     if journal is not None:
-        Journal.begin(StateFolder.of(made), "test", **journal)  # type: ignore[arg-type]
+        Journal.begin(StateFolder.of(made), **journal)  # type: ignore[arg-type]
     waited, said = _begun_while_held(made, LOCK, LASTS_SECONDS)
     assert waited > LASTS_SECONDS
     assert said == [f"{WAITS}at most 300 seconds"]
@@ -104,18 +104,18 @@ def test_a_command_gives_up_after_five_minutes_and_names_the_process(made: Host)
 
 def test_a_command_does_not_wait_for_another_one(made: Host) -> None:
     with made.processes.exclusive(COMMAND_LOCK), pytest.raises(Busy) as refused:
-        make_so(replace(made, clock=Clock(made)), nodes.node(config=b"{2}"), "test", Silent())
+        make_so(replace(made, clock=Clock(made)), nodes.node(config=b"{2}"), Silent())
     assert str(refused.value) == (
         f"another wmcb command (process {os.getpid()}) is at work on this machine: wait until it has ended"
     )
 
 
 def _repaired(host: Host) -> None:
-    repair(host, "test", Silent(), {KUBELET})
+    repair(host, Silent(), {KUBELET})
 
 
 def _followed(host: Host) -> None:
-    make_so(host, Specification(), "test", Silent(), part="followed", is_resident=True)
+    make_so(host, Specification(), Silent(), part="followed", is_resident=True)
 
 
 @pytest.mark.parametrize("deed", [_repaired, put_by, _followed])
@@ -132,10 +132,10 @@ def test_the_resident_service_waits_for_no_command(
 
 
 def test_a_repair_that_was_cut_off_is_no_interrupted_run(made: Host) -> None:
-    Journal.begin(StateFolder.of(made), "test", repairs=True)
+    Journal.begin(StateFolder.of(made), repairs=True)
     assert not status(made).interrupted
-    make_so(made, nodes.node(), "test", Silent())
-    make_so(made, nodes.node(config=b"{2}"), "test", Silent())
+    make_so(made, nodes.node(), Silent())
+    make_so(made, nodes.node(config=b"{2}"), Silent())
     assert made.files.observe(StateFolder.of(made).journal) is None
 
 

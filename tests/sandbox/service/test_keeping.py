@@ -107,7 +107,7 @@ def test_one_that_cannot_be_started_is_told_and_tried_again(keeper: Keeper) -> N
 def test_a_value_in_containerds_configuration_is_put_right_at_once(keeper: Keeper) -> None:
     path = K / "config.toml"
     want = ContainerdConfiguration(path, version=2, sandbox_image="pause:1")
-    make_so(keeper.host, Specification.of([want]), "test", Silent(), part="followed")
+    make_so(keeper.host, Specification.of([want]), Silent(), part="followed")
     keeper.happened(OWN)
     keeper.told()
     text = keeper.host.files.read(path).replace(b"pause:1", b"pause:2")
@@ -330,7 +330,7 @@ def test_what_is_edited_before_there_is_a_copy_is_told_and_restarts_nothing(
     tmp_path: pathlib.Path, host: Host
 ) -> None:
     keeper = Keeper(tmp_path, host)
-    make_so(host, nodes.node(), "test", Silent())
+    make_so(host, nodes.node(), Silent())
     content = host.files.read(CONFIG)
     host.files.write(CONFIG, CHANGED, PRIVATE_FILE)
     keeper.happened(OWN)
@@ -353,7 +353,7 @@ def test_what_is_edited_before_there_is_a_copy_is_told_and_restarts_nothing(
 
 def test_a_credential_for_one_use_is_kept_nowhere(tmp_path: pathlib.Path, host: Host) -> None:
     keeper = Keeper(tmp_path, nodes.admitted(host))
-    make_so(nodes.admitted(host), nodes.joining(), "test", Silent())
+    make_so(nodes.admitted(host), nodes.joining(), Silent())
     keeper.happened(OWN)
     keeper.pass_time(10)
     assert Inline(b"token").sha256 not in host.files.list(STATE / "made")
@@ -440,12 +440,12 @@ def test_a_hung_service_that_a_command_restarts_has_its_whole_time_again(
 def test_one_that_could_not_be_restarted_is_not_told_to_have_been(
     keeper: Keeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(*_: object) -> None:
+    def refused(*_: object, **__: object) -> None:
         raise HostError("stop", "service kubelet", 5)
 
     (keeper._folder / ".sandbox" / "facts.json").write_text(json.dumps({"answers": {"10248": 500}}))
     with monkeypatch.context() as hindered:
-        hindered.setattr("agent.resources.service._stop", refused)
+        hindered.setattr("agent.resources.service.stop", refused)
         keeper.pass_time(85)
     ((event, text),) = keeper.told()
     assert event is Event.TROUBLE
@@ -655,7 +655,7 @@ def test_while_another_is_at_work_nothing_is_in_its_way(keeper: Keeper) -> None:
 
 def test_what_was_reset_is_not_brought_back(keeper: Keeper) -> None:
     keeper.host.services.stop("kubelet")
-    reset(keeper.host, "test", Silent())
+    reset(keeper.host, Silent())
     left = picture(keeper.host)
     keeper.happened(OWN, Signal(Source.SERVICE, "kubelet"), Signal(Source.FILE, str(CONFIG)))
     keeper.pass_time(30 * MINUTE)
@@ -665,13 +665,13 @@ def test_what_was_reset_is_not_brought_back(keeper: Keeper) -> None:
 
 
 def test_another_node_is_kept_from_then_on(keeper: Keeper) -> None:
-    make_so(keeper.host, nodes.node(config=b"{2}"), "test", Silent())
+    make_so(keeper.host, nodes.node(config=b"{2}"), Silent())
     keeper.happened(OWN)
     keeper.host.files.write(CONFIG, b"{}", PRIVATE_FILE)
     keeper.pass_time(10)
     keeper.touched(CONFIG)
     assert keeper.host.files.read(CONFIG) == b"{}", "what it was is known only once it has been seen so"
-    make_so(keeper.host, nodes.node(config=b"{3}"), "test", Silent())
+    make_so(keeper.host, nodes.node(config=b"{3}"), Silent())
     keeper.happened(OWN)
     keeper.pass_time(10)
     keeper.host.files.write(CONFIG, b"{}", PRIVATE_FILE)
@@ -682,13 +682,13 @@ def test_another_node_is_kept_from_then_on(keeper: Keeper) -> None:
 def test_somebodys_interrupted_run_is_left_to_him(keeper: Keeper) -> None:
     power = Power(6)
     with pytest.raises(Killed):
-        make_so(powered(keeper.host, power), nodes.node(program=b"MZ 2"), "test", Silent())
+        make_so(powered(keeper.host, power), nodes.node(program=b"MZ 2"), Silent())
     half = machine(keeper.host)
     keeper.happened(OWN, Signal(Source.SERVICE, "kubelet"))
     keeper.pass_time(30 * MINUTE)
     assert machine(keeper.host) == half
     assert [event for event, _ in keeper.told()] == [Event.UNFINISHED]
-    make_so(keeper.host, nodes.node(program=b"MZ 2"), "test", Silent())
+    make_so(keeper.host, nodes.node(program=b"MZ 2"), Silent())
     keeper.pass_time(2 * MINUTE)
     keeper.crash()
     assert not stopped(keeper.host, "kubelet")
@@ -728,7 +728,7 @@ def test_killed_in_a_repair_a_reset_leaves_nothing(tmp_path: pathlib.Path, host:
         host.files.write(CONFIG, CHANGED, PRIVATE_FILE)
         with pytest.raises(Killed):
             Keeper(tmp_path, powered(host, Power(changes))).pass_time(1)
-        reset(host, "test", Silent())
+        reset(host, Silent())
         assert picture(host) == before, f"killed after {changes} changes"
 
 

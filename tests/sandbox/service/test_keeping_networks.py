@@ -140,7 +140,7 @@ def test_nor_is_that_forgotten_while_somebodys_run_is_unfinished(keeper: Keeper)
     files = [File(folder / name, Inline(b"1")) for name in ("a", "b")]
     with pytest.raises(Killed):
         wanted = Specification.of([Directory(folder), *files])
-        make_so(powered(keeper.host, Power(6)), wanted, "test", Silent(), beside=True)
+        make_so(powered(keeper.host, Power(6)), wanted, Silent(), beside=True)
     hns_starts_anew(keeper)
     assert keeper.started == []
     take_back(keeper.host, Silent())
@@ -170,12 +170,12 @@ def test_one_that_does_not_let_itself_be_stopped_is_told_and_tried_again(
 ) -> None:
     tried: list[float] = []
 
-    def refused(*_: Any) -> None:
+    def refused(*_: Any, **__: Any) -> None:
         tried.append(keeper.clock.time)
         raise host_error("stop", "service kube-proxy", 5)
 
     with monkeypatch.context() as hindered:
-        hindered.setattr("agent.resources.service._stop", refused)
+        hindered.setattr("agent.resources.service.stop", refused)
         hns_starts_anew(keeper)
         keeper.happened(HNS_ITSELF)
         assert len(tried) == 1, "not for every reason to look"

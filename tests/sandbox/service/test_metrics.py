@@ -125,7 +125,7 @@ def test_when_the_kubelets_certificate_is_over(host: Host) -> None:
     program = PureWindowsPath(r"C:\k\kubelet.exe")
     kubelet = Service("kubelet", program, (f"--kubeconfig={CONF}",))
     wants = [Directory(program.parent, Protection.PROGRAM), File(program, Inline(b"MZ")), kubelet]
-    make_so(host, Specification.of(wants), "test", Silent())
+    make_so(host, Specification.of(wants), Silent())
     found = read(text(Metrics(host, Telling(host, lambda _: None), None).all()))
     certificate = own().certificate
     times = {"start": certificate.not_valid_before_utc, "expiry": certificate.not_valid_after_utc}

@@ -98,11 +98,10 @@ class Worker(Keeper):
             self.cluster,  # type: ignore[arg-type]
             self.marks,  # type: ignore[arg-type]
             telling,
-            "test",
             self.bundle,
             self.environment,
         )
-        self.keeping = Keeping(self.host, self.signals, telling, "test", self.watches, operated)  # type: ignore[arg-type]
+        self.keeping = Keeping(self.host, self.signals, telling, self.watches, operated)  # type: ignore[arg-type]
 
     def says(self, *, is_ready: bool = False, annotations: Mapping[str, str] = {}, **changes: Any) -> None:
         """The operator, of a version whose ConfigMap is as recorded but for `changes`."""
@@ -222,7 +221,7 @@ def test_for_a_variable_that_is_changed_later_a_restart_is_asked_for_again(worke
     changed = {**json.loads(AWS["environmentVars"]), "HTTP_PROXY": "http://new:3128/"}
     worker.says(environmentVars=changed)
     assert worker.marks.marks == [{f"{PREFIX}reboot-required": ""}] * 2
-    reset(worker.host, "test", Silent())
+    reset(worker.host, Silent())
     assert worker.host.files.observe(StateFolder.of(worker.host).path) is None
 
 

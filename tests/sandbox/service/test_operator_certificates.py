@@ -110,7 +110,7 @@ def test_a_certificate_that_left_the_bundle_before_wmcb_came_goes_too(worker: Wo
 
 def test_an_imported_certificate_that_another_document_names_stays(worker: Worker) -> None:
     worker.host.roots.add(trusted(EXAMPLE)[0].encoded)
-    make_so(worker.host, Specification.of(trusted(EXAMPLE)), "test", Silent(), part="prepared")
+    make_so(worker.host, Specification.of(trusted(EXAMPLE)), Silent(), part="prepared")
     imports(worker, EXAMPLE)
     worker.begin()
     worker.says()
@@ -212,7 +212,7 @@ def test_old_client_certificates_of_the_overlay_are_removed(
 
 
 def test_a_reset_leaves_nothing_of_it(believing: Worker) -> None:
-    reset(believing.host, "test", Silent())
+    reset(believing.host, Silent())
     assert believing.host.files.observe(StateFolder.of(believing.host).path) is None
 
 

@@ -39,7 +39,7 @@ def made(host: Host, arguments: Sequence[str], file: str | None = None) -> Kubel
     )
     programs = [File(path, Inline(b"MZ"), Protection.PROGRAM) for path in (KUBELET, RUNNER)]
     wants = [Directory(KUBELET.parent, Protection.PROGRAM), *programs, service]
-    make_so(host, Specification.of(wants), "test", Silent())
+    make_so(host, Specification.of(wants), Silent())
     found = kubelet_of(Inventory.load(StateFolder.of(host)))
     assert found is not None
     assert found.kubeconfig == CONF
@@ -118,5 +118,5 @@ def test_what_cannot_be_its_name_is_one_line(
 def test_a_service_that_knows_no_cluster_makes_no_node(host: Host) -> None:
     service = Service("exporter", KUBELET, ("--hostname-override=win1",))
     wants = [Directory(KUBELET.parent, Protection.PROGRAM), File(KUBELET, Inline(b"MZ")), service]
-    make_so(host, Specification.of(wants), "test", Silent())
+    make_so(host, Specification.of(wants), Silent())
     assert kubelet_of(Inventory.load(StateFolder.of(host))) is None

@@ -76,7 +76,7 @@ class Router(Keeper):
         """A person's document; None for nothing any more."""
         wanted = compile_node(documents(text), obtain, "node.yaml").specification if text else Specification()
         assert wanted is not None
-        make_so(self.host, wanted, "test", Silent(), part=CONFIGURED)
+        make_so(self.host, wanted, Silent(), part=CONFIGURED)
         self.signals.put(OWN)
         self.pass_time(1)
 
@@ -244,7 +244,7 @@ def test_a_reset_takes_it_away(made: Callable[..., Router], tmp_path: pathlib.Pa
     router = made(tmp_path, host)
     router.wants(POD_NETWORK)
     router.there_are(a_node(0), a_node(1))
-    reset(router.host, "test", Silent())
+    reset(router.host, Silent())
     assert machine(host) == before
 
 

@@ -29,7 +29,7 @@ def logged(host: Host) -> bytes:
 
 
 def forget(host: Host) -> None:
-    reset(host, "test", Silent())
+    reset(host, Silent())
     logs = own_folder(host) / "logs"
     for name in host.files.list(logs):
         host.files.remove(logs / name)
@@ -51,7 +51,7 @@ SCRIPT = b"\r\n".join(
 
 def test_a_script_is_run_line_by_line_and_its_lines_are_not_in_the_log(host: Host) -> None:
     try:
-        make_so(host, Specification.of([Command("a b", Inline(SCRIPT))]), "test", Silent())
+        make_so(host, Specification.of([Command("a b", Inline(SCRIPT))]), Silent())
         said = logged(host)
         assert b"[one two]" in said
         assert b"went on" in said
@@ -64,7 +64,7 @@ def test_a_script_is_run_line_by_line_and_its_lines_are_not_in_the_log(host: Hos
 def test_its_exit_code_is_told(host: Host, last: bytes) -> None:
     try:
         with pytest.raises(TakenBack) as failure:
-            make_so(host, Specification.of([Command("a b", Inline(last + b"\r\n"))]), "test", Silent())
+            make_so(host, Specification.of([Command("a b", Inline(last + b"\r\n"))]), Silent())
         assert "ended with exit code 3" in str(failure.value.__cause__)
     finally:
         forget(host)

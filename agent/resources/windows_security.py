@@ -1,18 +1,19 @@
-"""A rule of Windows' firewall."""
+"""Windows Security: rules of the firewall, and what Microsoft Defender does not look at."""
 
 from contextlib import suppress
 from typing import Any
 
 from agent.host import firewall_lists
-from agent.host.errors import NotFound
+from agent.host.errors import NotFound, NotInstalled
 from agent.host.port import FirewallRuleDefinition, Host
-from agent.resources.kind import Kept, Kind, State, Value
+from agent.resources.kind import Kept, Kind, NotWell, Setting, State, Value
+from agent.spec.defender_exclusion import DefenderExclusion
 from agent.spec.firewall_rule import FirewallRule
 
 GROUP = "wmcb"
 """By which our rules are known, and shown together in Windows' own lists of them."""
 
-_KEPT_BY_WINDOWS = r"SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\FirewallRules"
+_RULES_KEY = r"SYSTEM\CurrentControlSet\Services\SharedAccess\Parameters\FirewallPolicy\FirewallRules"
 _LISTS = ("local_ports", "remote_ports", "local_addresses", "remote_addresses", "profiles")
 _SEPARATOR = ", "
 _ANY = "any"
@@ -22,8 +23,10 @@ _ALIKE = "alike"
 
 
 class FirewallRuleResource(Kind[FirewallRule]):
+    """A rule of Windows' firewall."""
+
     firm = frozenset(FirewallRuleDefinition.__match_args__) - {"name", "description"}
-    common_keys = (_KEPT_BY_WINDOWS,)
+    common_keys = (_RULES_KEY,)
 
     def wanted(self, want: FirewallRule) -> State:
         return _state(
@@ -115,4 +118,62 @@ def _listed(text: str) -> tuple[str, ...]:
     return () if text == _ANY else tuple(text.split(_SEPARATOR))
 
 
-KIND = FirewallRuleResource()
+_EXCLUSIONS_KEY = r"SOFTWARE\Microsoft\Windows Defender\Exclusions"
+_KEYS = {"path": "Paths", "process": "Processes"}
+_EXCLUDED: State = {"excluded": True}
+_NOBODY_LOOKS: State = {"excluded": False}
+"""Where there is no Defender."""
+
+
+class DefenderExclusionResource(Setting[DefenderExclusion]):
+    """What Microsoft Defender does not look at."""
+
+    firm = frozenset({"excluded"})
+    wanted_of_all = _EXCLUDED
+
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - it has one field
+        what, _, path = name.partition(" ")
+        try:
+            excluded = (_comparable(each) for each in host.defender.exclusions(what))
+        except NotInstalled:
+            return dict(_NOBODY_LOOKS)
+        return dict(_EXCLUDED) if _comparable(path) in excluded else None
+
+    def registry_keys(self, name: str) -> tuple[str, ...]:
+        return (rf"{_EXCLUSIONS_KEY}\{_KEYS[name.partition(' ')[0]]}",)
+
+    def obstacle(self, want: DefenderExclusion, found: State | None) -> str | None:
+        if found == _NOBODY_LOOKS:
+            return f"this Windows has no Microsoft Defender to exclude {want.key.name} from; leave it out"
+        return None
+
+    def put(self, host: Host, name: str, state: State) -> None:
+        if state != _EXCLUDED:
+            self.take_away(host, name)
+        elif not self._is_there(host, name):
+            self._exclude(host, name)
+
+    def take_away(self, host: Host, name: str) -> str | None:
+        what, _, path = name.partition(" ")
+        with suppress(NotFound, NotInstalled):
+            host.defender.include(what, path)
+        if self._is_there(host, name):
+            return f"Microsoft Defender keeps its exclusion of {name}: a policy or tamper protection may"
+        return None
+
+    def _exclude(self, host: Host, name: str) -> None:
+        what, _, path = name.partition(" ")
+        host.defender.exclude(what, path)
+        if not self._is_there(host, name):
+            # It says that it has done so, also where it does not.
+            raise NotWell(
+                f"Microsoft Defender took the exclusion of {name} and does not have it: tamper protection or"
+                " a group policy does not let it; have it excluded there, or leave it out"
+            )
+
+    def _is_there(self, host: Host, name: str) -> bool:
+        return self.observe(host, name, _EXCLUDED) == _EXCLUDED
+
+
+def _comparable(path: str) -> str:
+    return path.rstrip("\\").lower()

@@ -1,28 +1,49 @@
-"""What a kubelet writes into the folder of its certificates: which of it was there before."""
+"""What a kubelet writes for itself, to be known by the cluster and on the network."""
 
 import re
 from contextlib import suppress
 from pathlib import PureWindowsPath
+from typing import ClassVar
 
 from agent.host.errors import AlreadyExists, NotFound
 from agent.host.port import FileKind, Host
 from agent.resources.kind import Kept, Kind, State, Value
-from agent.resources.trees import are_on_one_drive
+from agent.resources.trees import are_on_one_drive, is_file
 from agent.spec import Want
+
+
+class CredentialsResource(Kind[Want]):
+    """A file that a node's program writes for itself: whether it is there, and since when."""
+
+    firm = frozenset()
+    comes_later = True
+
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - it is cheap
+        return {"there": True} if is_file(host.files, PureWindowsPath(name)) else None
+
+    def apply(self, host: Host, want: Want, found: State | None, kept: Kept) -> None:
+        """The journal has it by now: that is all."""
+
+    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:  # noqa: ARG002
+        path = PureWindowsPath(name)
+        if before is None and is_file(host.files, path):
+            with suppress(NotFound):
+                host.files.remove(path)
+        return None
+
 
 _OF_A_KUBELET = re.compile(r"kubelet[^\\/]*\.(pem|crt|key)", re.IGNORECASE)
 """kubelet-client-current.pem is a link to a dated one; kubelet-server-*.pem alike. Of kubelet.crt and
 kubelet.key, which it makes for itself, the next kubelet would go on with the old machine's names."""
-_NEW = "new_files"
 
 
 class CertificatesResource(Kind[Want]):
+    """What a kubelet writes into the folder of its certificates: which of it was there before."""
+
     firm = frozenset()
     comes_later = True
-
-    def wanted(self, want: Want) -> State:  # noqa: ARG002 - of all alike
-        # Never observed, so that the first run has a step, whose state tells what was there before.
-        return {_NEW: "go with the node"}
+    wanted_of_all: ClassVar[State] = {"new_files": "go with the node"}
+    """Never observed, so that the first run has a step, whose state tells what was there before."""
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - it is cheap
         folder = PureWindowsPath(name)
@@ -66,6 +87,3 @@ def _bring_back(host: Host, path: PureWindowsPath, kept: Kept) -> bool:
     except NotFound:
         return False
     return True
-
-
-KIND = CertificatesResource()

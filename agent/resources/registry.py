@@ -1,13 +1,62 @@
-"""A value in the registry, or that there is none."""
+"""Keys and values of the registry."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import cast
 
+from agent.host.errors import HostError, NotEmpty, NotFound
 from agent.host.port import Host, RegistryKind
 from agent.host.port import RegistryValue as Stored
 from agent.resources.kind import Setting, State, Value, holds_secret, veiled
+from agent.resources.trees import of_others
 from agent.secret_patterns import is_secret_name
+from agent.spec.registry_key import ROOT, RegistryKey
 from agent.spec.registry_value import RegistryType, RegistryValue, place_of
+
+_THERE: State = {"is_there": True}
+
+
+class RegistryKeyResource(Setting[RegistryKey]):
+    """A key of the registry that something of ours lies in."""
+
+    firm = frozenset({"is_there"})
+    wanted_of_all = _THERE
+
+    def is_content(self, manner: State) -> bool:  # noqa: ARG002 - all alike
+        return True
+
+    def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - it is there or not
+        try:
+            host.registry.keys(_path(name))
+        except NotFound:
+            return None
+        return dict(_THERE)
+
+    def registry_keys(self, name: str) -> tuple[str, ...]:
+        return (_path(name),)
+
+    def put(self, host: Host, name: str, state: State) -> None:  # noqa: ARG002 - all alike
+        host.registry.make_key(_path(name))
+
+    def take_away(self, host: Host, name: str) -> str | None:
+        try:
+            with suppress(NotFound):
+                host.registry.remove_empty_key(_path(name))
+        except NotEmpty:
+            return f"registry key {name} {of_others(_names_in(host, _path(name)))}, and stays"
+        return None
+
+
+def _names_in(host: Host, path: str) -> Sequence[str]:
+    try:
+        return [*host.registry.keys(path), *host.registry.values(path)]
+    except HostError:
+        return ()
+
+
+def _path(name: str) -> str:
+    return name.removeprefix(f"{ROOT}\\")
+
 
 _ABSENT: State = {"type": None}
 """As it is wanted, and as it is found then."""
@@ -16,6 +65,8 @@ _NONE = "REG_NONE"
 
 
 class RegistryValueResource(Setting[RegistryValue]):
+    """A value in the registry, or that there is none."""
+
     firm = frozenset({"type", "data"})
 
     def wanted(self, want: RegistryValue) -> State:
@@ -74,6 +125,3 @@ def _stored(state: State) -> Stored:
         return Stored(kind, tuple(map(str, cast("Sequence[Value]", data))))
     assert isinstance(data, str | int)
     return Stored(kind, data)
-
-
-KIND = RegistryValueResource()

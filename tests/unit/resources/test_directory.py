@@ -7,7 +7,7 @@ from pathlib import PureWindowsPath
 import pytest
 
 from agent.host.protection import PRIVATE_FILE, PROGRAM_FILE
-from agent.resources.confinement import ClosedFolder, confined_state
+from agent.resources.directory import ClosedFolder, confined_state
 from agent.spec import File, Key, Protection
 
 FOLDER = ClosedFolder(PureWindowsPath(r"C:\etc\kubernetes"), Protection.PRIVATE, ())
