@@ -470,8 +470,9 @@ class Services(Protocol):
     def delete(self, name: str) -> None:
         """Remove its registration, and wait until its name is free.
 
-        Raises MarkedForDeletion when that takes longer than a limit, because somebody has the service open;
-        and at once for a service that runs: it goes on until it stops, and is gone then.
+        A service that runs is not stopped: it is marked for deletion, and MarkedForDeletion raised at once.
+        It runs on, takes no change and no other start, and is gone when it has stopped. Of a stopped one the
+        same is raised when its name is not free within a limit, because a program has it open.
         """
 
     def start(self, name: str, arguments: Sequence[str] = ()) -> None:

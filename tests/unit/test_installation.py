@@ -331,6 +331,25 @@ def test_the_path_leads_to_the_version_that_was_laid_out(host: Host, newer: Pure
     assert host.environment.get("Path") == rf"C:\first;{newer};C:\last"
 
 
+REPEATED = {
+    "as it is written": "{newer};{older}",
+    "in capitals": "{NEWER};{older}",
+    "behind the older one": "{older};{NEWER}",
+    "with a backslash at its end": "{newer}\\;{older}",
+}
+
+
+@pytest.mark.parametrize("before", REPEATED.values(), ids=REPEATED)
+def test_the_path_names_a_folder_once_however_it_was_written(
+    host: Host, newer: PureWindowsPath, before: str
+) -> None:
+    both = before.format(newer=newer, NEWER=str(newer).upper(), older=INSTALLED)
+    host.environment.set("Path", rf"C:\first;{both};C:\last", RegistryKind.STRING)
+    make_so(host, Specification((PathEntry(INSTALLED),)), RELEASE, Silent(), part=PREPARED)
+    versions.switch_path(host, newer, pytest.fail)
+    assert host.environment.get("Path") == rf"C:\first;{newer};C:\last"
+
+
 def test_the_path_leads_away_from_a_version_that_is_gone(host: Host, newer: PureWindowsPath) -> None:
     host.environment.set("Path", rf"C:\first;{INSTALLED};C:\Program Files\wmcb-command", RegistryKind.STRING)
     make_so(host, Specification((PathEntry(INSTALLED),)), RELEASE, Silent(), part=PREPARED)
