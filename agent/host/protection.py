@@ -4,14 +4,18 @@ All are owned by Administrators, so that no single account keeps an owner's righ
 nothing a folder above grants (C:\\ lets every user make folders, and ProgramData files) comes in.
 """
 
+from agent.host.port import Principal
 from agent.host.sddl import (
     ADMINISTRATORS,
+    AUTHENTICATED_USERS,
     CREATOR_GROUP,
     CREATOR_OWNER,
+    EVERYONE,
     FILE_ALL,
     FILE_DELETE_CHILD,
     FILE_EXECUTE,
     FILE_READ,
+    INTERACTIVE,
     KEY_ALL,
     OWNER_RIGHTS,
     READ_CONTROL,
@@ -98,3 +102,15 @@ def granted_to_others(descriptor: SecurityDescriptor, caller: str) -> int:
         if ace.kind is AceKind.ALLOW and not known and not ace.flags & AceFlags.INHERIT_ONLY:
             granted |= specific(ace.mask)
     return granted
+
+
+# Accounts of no machine: what they may do comes from their groups alone.
+_NOBODY = "S-1-5-21-4000000001-4000000002-4000000003"
+
+SIDS = {
+    Principal.SYSTEM: (SYSTEM, ADMINISTRATORS, EVERYONE, AUTHENTICATED_USERS),
+    Principal.ADMINISTRATOR: (
+        f"{_NOBODY}-500", ADMINISTRATORS, USERS, EVERYONE, AUTHENTICATED_USERS, INTERACTIVE,
+    ),
+    Principal.USER: (f"{_NOBODY}-1001", USERS, EVERYONE, AUTHENTICATED_USERS, INTERACTIVE),
+}  # fmt: skip

@@ -1,9 +1,10 @@
 """Why Windows wants a reboot, as its registry tells; alike for every host."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import PureWindowsPath
 
 from agent.host.errors import NotFound
-from agent.host.port import Registry, RegistryValue
+from agent.host.port import Registry, RegistryKind, RegistryValue
 
 SESSION_MANAGER = r"SYSTEM\CurrentControlSet\Control\Session Manager"
 PENDING_MOVES = "PendingFileRenameOperations"
@@ -63,3 +64,25 @@ def _replaces(value: RegistryValue | None) -> bool:
 def _differ(now: RegistryValue | None, later: RegistryValue | None) -> bool:
     # No case: one of the two is in capitals where the name was never changed.
     return bool(now and later and str(now.data).upper() != str(later.data).upper())
+
+
+PREFIX = "\\??\\"
+
+
+def pending_moves(registry: Registry) -> Sequence[tuple[str, str]]:
+    value = registry.read(SESSION_MANAGER, PENDING_MOVES)
+    words = value.data if value is not None and isinstance(value.data, tuple) else ()
+    return list(zip(words[::2], words[1::2], strict=False))
+
+
+def forget_removal(registry: Registry, path: PureWindowsPath) -> None:
+    """Whatever else is to be moved or removed stays so."""
+    pairs = pending_moves(registry)
+    others = [pair for pair in pairs if pair[1] or PureWindowsPath(pair[0].removeprefix(PREFIX)) != path]
+    if len(others) == len(pairs):
+        return
+    if others:
+        words = tuple(word for pair in others for word in pair)
+        registry.write(SESSION_MANAGER, PENDING_MOVES, RegistryValue(RegistryKind.STRINGS, words))
+    else:
+        registry.remove(SESSION_MANAGER, PENDING_MOVES)

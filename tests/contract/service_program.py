@@ -38,7 +38,7 @@ if sys.platform == "win32":
 
 else:
     from agent.host.sandbox import open_sandbox
-    from agent.host.sandbox.service_program import DIRECTORY_VARIABLE, SERVICE_VARIABLE
+    from agent.host.sandbox.services import DIRECTORY_VARIABLE, SERVICE_VARIABLE
 
     def this_service() -> tuple[str, Host]:
         return os.environ[SERVICE_VARIABLE], open_sandbox(Path(os.environ[DIRECTORY_VARIABLE]))

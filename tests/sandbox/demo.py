@@ -9,8 +9,7 @@ from pathlib import Path, PureWindowsPath
 
 from agent.cli import main
 from agent.host.port import Host, Principal, ServiceDefinition
-from agent.host.principals import SIDS
-from agent.host.protection import PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.host.protection import PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE, SIDS
 from agent.host.sandbox import open_sandbox
 from agent.host.sddl import FILE_READ, FILE_WRITE
 

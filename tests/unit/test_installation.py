@@ -16,10 +16,9 @@ from agent.engine.run import make_so
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import AccessDenied
 from agent.host.event_sources import MESSAGE_FILE, source_key
-from agent.host.pending_moves import PREFIX, pending_moves
 from agent.host.port import Host, Principal, RecoveryAction, RegistryKind, ServiceState, StartType
-from agent.host.principals import SIDS
-from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, SIDS
+from agent.host.reboot_reasons import PREFIX, pending_moves
 from agent.host.sandbox import open_sandbox
 from agent.host.sddl import FILE_EXECUTE, FILE_READ
 from agent.release import RELEASE

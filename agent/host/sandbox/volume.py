@@ -15,8 +15,7 @@ from agent.host.errors import (
     WrongKind,
 )
 from agent.host.sandbox import held
-from agent.host.sandbox.access import ADD_FILE, SandboxAccess
-from agent.host.sandbox.descriptors import Descriptors
+from agent.host.sandbox.descriptors import ADD_FILE, Descriptors, SandboxAccess
 from agent.host.sandbox.failure import telling
 from agent.host.sandbox.places import ACCESS_DENIED, FILE_NOT_FOUND, REPARSE_POINT_ENCOUNTERED, Drive, Place
 from agent.host.sddl import SecurityDescriptor

@@ -10,7 +10,6 @@ from typing import TypeVar
 from agent.host import winerror
 from agent.host.errors import InUse, NotFound, ProgramRunning
 from agent.host.names import check_path
-from agent.host.pending_moves import forget_removal
 from agent.host.port import (
     Clock,
     Content,
@@ -24,6 +23,7 @@ from agent.host.port import (
     RoutingChange,
     Watch,
 )
+from agent.host.reboot_reasons import forget_removal
 from agent.host.reparse_points import symbolic_target
 from agent.host.replacing import VolumeFiles, added, patiently
 from agent.host.sddl import SecurityDescriptor

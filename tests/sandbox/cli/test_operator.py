@@ -18,7 +18,7 @@ from agent.engine.run import make_so
 from agent.host.errors import AccessDenied, host_error
 from agent.host.port import InstalledService, ServiceDefinition, ServiceState
 from agent.host.protection import PRIVATE_FILE
-from agent.host.sandbox.roots import SandboxRoots
+from agent.host.sandbox.registry import SandboxRoots
 from agent.host.sandbox.services import SandboxServices
 from agent.host.sddl import SecurityDescriptor
 from agent.sources.trusted_certificates import trusted

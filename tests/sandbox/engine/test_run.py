@@ -15,8 +15,7 @@ from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, make_so, preview, reset, status, take_back
 from agent.host.port import PATIENCE_SECONDS, Host, Principal, ServiceDefinition, ServiceState
-from agent.host.principals import SIDS
-from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE, SIDS
 from agent.host.sandbox import held, open_sandbox
 from agent.host.sddl import FILE_READ, FILE_WRITE, SecurityDescriptor
 from agent.resources.kind import CannotBeSo

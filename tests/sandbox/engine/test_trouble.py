@@ -30,8 +30,7 @@ from agent.host.port import (
     ServiceDefinition,
     ServiceState,
 )
-from agent.host.principals import SIDS
-from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE, SIDS
 from agent.host.sandbox import open_sandbox
 from agent.host.sddl import FILE_READ, FILE_WRITE, SecurityDescriptor
 from agent.resources import kind_named

@@ -15,7 +15,7 @@ from agent.host import winerror
 from agent.host.port import Host, ServiceState
 from agent.host.sandbox.places import name_key
 from agent.host.sandbox.programs import SERVICES
-from agent.host.sandbox.service_records import run
+from agent.host.sandbox.service_document import run
 from agent.host.sandbox.state import State
 from agent.spec import Specification
 from sandbox.engine.world import changed
