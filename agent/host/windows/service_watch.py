@@ -91,8 +91,7 @@ class WatchedService:
 
 class ServiceWatch(Closing[ServiceEvent]):
     def __init__(self, names: Iterable[str], clock: Clock) -> None:
-        super().__init__()
-        self._clock = clock
+        super().__init__(clock)
         self._pause = _SECONDS
         self._services: list[_Known] = []
         try:
@@ -102,24 +101,14 @@ class ServiceWatch(Closing[ServiceEvent]):
             self.close()
             raise
 
-    def wait(self, seconds: float) -> Sequence[ServiceEvent]:
-        deadline = self._clock.monotonic() + seconds
-        with self._busy:
-            while not self._closed:
-                events = [event for known in self._services for event in known.news()]
-                left = deadline - self._clock.monotonic()
-                if events or left <= 0:
-                    return events
-                processes = [handle for known in self._services for handle in known.handles()]
-                if (
-                    wait_for_any([self._closing, *processes[:_MOST_PROCESSES]], min(left, self._until_next()))
-                    == 0
-                ):
-                    break
-        return []
+    def _news(self) -> Sequence[ServiceEvent]:
+        return [event for known in self._services for event in known.news()]
 
-    def _until_next(self) -> float:
-        """Return how long until the SCM is asked again."""
+    def _events(self) -> Sequence[int]:
+        return [handle for known in self._services for handle in known.handles()][:_MOST_PROCESSES]
+
+    def _longest_wait(self) -> float:
+        """Until the SCM is asked again."""
         if all(known.is_settled for known in self._services):
             self._pause = _FIRST_SECONDS
             return _SECONDS

@@ -10,7 +10,8 @@ import win32event
 import win32file
 import win32process
 
-from agent.host.windows.failure import failed
+from agent.host import winerror
+from agent.host.windows.failure import Win32Error, failed
 
 # PROCESS_TERMINATE, PROCESS_QUERY_LIMITED_INFORMATION
 TERMINATE = 0x0001
@@ -79,3 +80,12 @@ class Process:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def lives(pid: int) -> bool:
+    try:
+        with Process(pid) as process:
+            return process.exit_code() is None
+    except Win32Error as failure:
+        # One that may not be looked at is there.
+        return failure.winerror != winerror.ERROR_INVALID_PARAMETER
