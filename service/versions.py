@@ -17,7 +17,8 @@ from agent.engine.machine_lock import Busy
 from agent.engine.run import at_rest
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import AccessDenied, InUse, NotFound
-from agent.host.port import FileKind, Host, RegistryKind
+from agent.host.files import FileKind
+from agent.host.port import Host, RegistryKind
 from agent.release import RELEASE
 from agent.resources.kind import CannotBeSo
 from agent.resources.path_entry import PATH

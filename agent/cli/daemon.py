@@ -25,7 +25,8 @@ from agent.engine.inventory import Inventory
 from agent.engine.run import make_so
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError, NotFound
-from agent.host.port import Host, ServiceState
+from agent.host.port import Host
+from agent.host.services import ServiceState
 from agent.release import RELEASE
 from agent.resources.kind import CannotBeSo
 from agent.sources.kubeadm import durations

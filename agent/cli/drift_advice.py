@@ -10,7 +10,7 @@ from agent.engine.parts import AUDITED, CONFIGURED, OF_OPERATOR, PREPARED
 from agent.engine.planning import Difference
 from agent.engine.run import Standing, Status
 from agent.engine.target import NODE
-from agent.host.port import ServiceState
+from agent.host.services import ServiceState
 from agent.sources.node_titles import USER_DATA
 from agent.spec import Key, Service
 

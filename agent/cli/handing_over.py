@@ -5,7 +5,7 @@ from agent.cli.failure import DONE, FAILED, BadUsage
 from agent.cli.machine import open_machine
 from agent.cli.run_log import RunLog
 from agent.host.errors import HostError, NotAService
-from agent.host.port import ENDING, ServiceControls
+from agent.host.services import ENDING, ServiceControls
 from service.handing_over import Asked, HandingOver
 from service.succession import SERVICE
 from service.telling import Telling

@@ -6,7 +6,8 @@ from contextlib import suppress
 from agent.cli.arguments import Request
 from agent.cli.command_line import called
 from agent.host.errors import HostError
-from agent.host.port import Host, ServiceState
+from agent.host.port import Host
+from agent.host.services import ServiceState
 from service.program import SERVICE
 
 START_WITHIN_SECONDS = 60.0

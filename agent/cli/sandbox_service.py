@@ -10,7 +10,8 @@ from agent.cli.resident_service import START_WITHIN_SECONDS
 from agent.cli.streams import say
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import NotAService
-from agent.host.port import Host, ServiceProgram, ServiceState
+from agent.host.port import Host
+from agent.host.services import ServiceProgram, ServiceState
 
 
 def serve(request: Request, name: str, program: Callable[[Callable[[], bool]], ServiceProgram]) -> int:

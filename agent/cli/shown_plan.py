@@ -15,7 +15,7 @@ from agent.cli.losses import Outlook
 from agent.cli.wording import many
 from agent.engine.planning import Action, Change, Plan
 from agent.engine.run import Done, Standing, Status
-from agent.host.port import ServiceState
+from agent.host.services import ServiceState
 from agent.redaction import redacted
 from agent.spec import Effect, Note
 

@@ -20,7 +20,8 @@ from agent.cli.streams import say
 from agent.engine import run as engine
 from agent.engine.run import Status
 from agent.host.errors import HostError
-from agent.host.port import Host, ServiceState
+from agent.host.port import Host
+from agent.host.services import ServiceState
 from agent.redaction import redacted
 from agent.spec import Key
 from service import pausing

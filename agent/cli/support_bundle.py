@@ -20,7 +20,8 @@ from agent.cli.streams import say, tell
 from agent.engine import repairing
 from agent.engine import run as engine
 from agent.host.errors import HostError
-from agent.host.port import FileKind, Host
+from agent.host.files import FileKind
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_FILE
 from agent.release import RELEASE, build
 from service import pausing

@@ -8,7 +8,8 @@ from pathlib import PureWindowsPath
 from agent.cli.wording import COUNTED, counted
 from agent.engine.journal import Deed, Step
 from agent.host.errors import HostError
-from agent.host.port import Host, ServiceState
+from agent.host.port import Host
+from agent.host.services import ServiceState
 from agent.resources.kind import State
 from agent.spec import Key
 

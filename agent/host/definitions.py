@@ -5,7 +5,14 @@ from typing import Any
 
 from agent.host import commandline, winerror
 from agent.host.errors import BadCommand, BadName
-from agent.host.port import InstalledService, Recovery, RecoveryAction, ServiceDefinition, SidType, StartType
+from agent.host.services import (
+    InstalledService,
+    Recovery,
+    RecoveryAction,
+    ServiceDefinition,
+    SidType,
+    StartType,
+)
 from agent.host.variables import REFERENCE
 from agent.quoting import in_quotes
 

@@ -7,7 +7,8 @@ from itertools import islice
 from pathlib import PureWindowsPath
 
 from agent.host.errors import HostError, NotEmpty, NotFound
-from agent.host.port import FileKind, Host, Principal
+from agent.host.files import FileKind
+from agent.host.port import Host, Principal
 from agent.host.protection import SIDS, granted_to_others
 from agent.host.sddl import FILE_EXECUTE, FILE_READ, SecurityDescriptor
 from agent.resources import descriptors, trees

@@ -16,7 +16,8 @@ from agent.host.errors import (
     ServiceFailed,
     TimedOut,
 )
-from agent.host.port import Host, ServiceState
+from agent.host.port import Host
+from agent.host.services import ServiceState
 from agent.redaction import redacted, redacted_words
 from agent.resources import service_state
 from agent.resources.kind import CannotBeSo, Kept, Kind, NotWell, State, Value, veiled

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from agent.host.definitions import definition_of, document_of
-from agent.host.port import InstalledService, Recovery, RecoveryAction, ServiceDefinition, StartType
+from agent.host.services import InstalledService, Recovery, RecoveryAction, ServiceDefinition, StartType
 from agent.resources.kind import State, Value
 from agent.spec import Service
 

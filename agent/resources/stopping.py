@@ -12,7 +12,8 @@ from agent.host.errors import (
     ServiceNotRunning,
     TimedOut,
 )
-from agent.host.port import Host, Recovery, ServiceState
+from agent.host.port import Host
+from agent.host.services import Recovery, ServiceState
 
 _END_SECONDS = 10.0
 

@@ -4,7 +4,8 @@ from contextlib import suppress
 from dataclasses import replace
 
 from agent.host.errors import ServiceAlreadyRunning
-from agent.host.port import Host, ServiceState, StartType
+from agent.host.port import Host
+from agent.host.services import ServiceState, StartType
 from agent.resources.kind import CannotBeSo, Kept, Kind, State, Value
 from agent.resources.stopping import ask_shared_to_stop
 from agent.spec import Want

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import PureWindowsPath
 
-from agent.host.port import Control, EventLevel, Principal
+from agent.host.port import EventLevel, Principal
 from agent.host.protection import PRIVATE_DIRECTORY, SIDS
 from agent.host.sandbox.machine import Machine
 from agent.host.sandbox.places import Drive, name_key
@@ -22,6 +22,7 @@ from agent.host.sandbox.registry import LOG
 from agent.host.sandbox.service_document import ServiceDocument
 from agent.host.sandbox.state import FOLDER_NAME, State
 from agent.host.sddl import SecurityDescriptor
+from agent.host.services import Control
 from contract.world import Sharing
 
 REPOSITORY = pathlib.Path(__file__).parents[2]

@@ -27,7 +27,8 @@ from typing import Any
 
 sys.path.insert(0, os.fspath(Path(__file__).parents[2]))
 
-from agent.host.port import Control, Host, ServiceControls
+from agent.host.port import Host
+from agent.host.services import Control, ServiceControls
 
 if sys.platform == "win32":
     from agent.host.windows.machine import open_windows

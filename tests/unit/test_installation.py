@@ -16,11 +16,12 @@ from agent.engine.run import make_so
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import AccessDenied
 from agent.host.event_sources import MESSAGE_FILE, source_key
-from agent.host.port import Host, Principal, RecoveryAction, RegistryKind, ServiceState, StartType
+from agent.host.port import Host, Principal, RegistryKind
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, SIDS
 from agent.host.reboot_reasons import PREFIX, pending_moves
 from agent.host.sandbox import open_sandbox
 from agent.host.sddl import FILE_EXECUTE, FILE_READ
+from agent.host.services import RecoveryAction, ServiceState, StartType
 from agent.release import RELEASE
 from agent.spec import Specification
 from agent.spec.path_entry import PathEntry

@@ -6,9 +6,10 @@ how several processes share it, `descriptors` and `held` for what stands for Win
 
 import pathlib
 
-from agent.host.port import Host, ServiceDefinition, StartType
+from agent.host.port import Host
 from agent.host.sandbox.machine import Machine
 from agent.host.sandbox.state import FOLDER_NAME
+from agent.host.services import ServiceDefinition, StartType
 
 _W32TIME = ServiceDefinition(
     "W32Time",

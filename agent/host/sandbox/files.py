@@ -11,9 +11,7 @@ from pathlib import Path, PureWindowsPath
 
 from agent.host import winerror
 from agent.host.errors import AccessDenied, AlreadyExists, NotEmpty, NotFound, WrongKind, host_error
-from agent.host.names import check_path
-from agent.host.port import (
-    Clock,
+from agent.host.files import (
     Content,
     Entry,
     Examined,
@@ -23,9 +21,9 @@ from agent.host.port import (
     KeyChange,
     Reading,
     RoutingChange,
-    T_co,
-    Watch,
 )
+from agent.host.names import check_path
+from agent.host.port import Clock, T_co, Watch
 from agent.host.reboot_reasons import forget_removal
 from agent.host.replacing import VolumeFiles, added, patiently
 from agent.host.sandbox import held

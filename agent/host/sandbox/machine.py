@@ -7,17 +7,9 @@ from pathlib import PureWindowsPath
 
 from agent.host import winerror
 from agent.host.errors import HostError, NoAnswer, NotFound
+from agent.host.files import Files
 from agent.host.loopback import HttpLoopback
-from agent.host.port import (
-    ROOT_CERTIFICATES,
-    Files,
-    Host,
-    Principal,
-    RegistryKind,
-    RegistryValue,
-    ServiceState,
-    StartType,
-)
+from agent.host.port import ROOT_CERTIFICATES, Host, Principal, RegistryKind, RegistryValue
 from agent.host.protection import SIDS
 from agent.host.reboot_reasons import COMPUTER_NAMES
 from agent.host.sandbox.descriptors import Descriptors, SandboxAccess
@@ -40,6 +32,7 @@ from agent.host.sandbox.services import SandboxServices
 from agent.host.sandbox.state import State
 from agent.host.sandbox.volume import SandboxVolume
 from agent.host.sddl import SecurityDescriptor
+from agent.host.services import ServiceState, StartType
 
 _TRUSTED_INSTALLER = "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464"
 _PROGRAMS = f"O:{_TRUSTED_INSTALLER}D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;BU)"

@@ -7,7 +7,8 @@ from pathlib import PureWindowsPath
 
 from agent.host import winerror
 from agent.host.errors import HostError, WrongKind, host_error
-from agent.host.port import Files, RegistryKind, RegistryValue
+from agent.host.files import Files
+from agent.host.port import RegistryKind, RegistryValue
 from agent.host.reboot_reasons import (
     NAMES,
     PENDING_MOVES,

@@ -9,10 +9,11 @@ from typing import Self
 
 from agent.host import commandline, definitions, winerror
 from agent.host.errors import NotFound, host_error
-from agent.host.port import Clock, ServiceDefinition, ServiceEvent, ServiceState, ServiceStatus, Watch
+from agent.host.port import Clock, Watch
 from agent.host.sandbox.places import name_key
 from agent.host.sandbox.programs import SERVICES, Programs
 from agent.host.sandbox.state import Bell, Document, State
+from agent.host.services import ServiceDefinition, ServiceEvent, ServiceState, ServiceStatus
 
 NEVER_STARTED = 1077
 _PRESHUTDOWN_MILLISECONDS = 10_000

@@ -17,19 +17,7 @@ from pathlib import PureWindowsPath
 from agent.host import commandline, winerror
 from agent.host.definitions import NO_PROGRAM, check_service_name, image_path
 from agent.host.errors import BadName, HostError, NotAService, NotFound, ServiceFailed, host_error
-from agent.host.port import (
-    ENDING,
-    Clock,
-    Control,
-    InstalledService,
-    ServiceDefinition,
-    ServiceEvent,
-    ServiceProgram,
-    ServiceState,
-    ServiceStatus,
-    StartType,
-    Watch,
-)
+from agent.host.port import Clock, Watch
 from agent.host.sandbox.places import Drive, name_key
 from agent.host.sandbox.programs import Programs, can_run, is_ours
 from agent.host.sandbox.registry import SandboxEnvironment
@@ -47,6 +35,17 @@ from agent.host.sandbox.service_document import (
     unmarked,
 )
 from agent.host.sandbox.state import Bell, Document
+from agent.host.services import (
+    ENDING,
+    Control,
+    InstalledService,
+    ServiceDefinition,
+    ServiceEvent,
+    ServiceProgram,
+    ServiceState,
+    ServiceStatus,
+    StartType,
+)
 from agent.host.waiting import FIRST_WORD_SECONDS, wait_for
 
 DELETE_SECONDS = 10.0

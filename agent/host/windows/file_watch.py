@@ -14,7 +14,8 @@ import win32event
 import win32file
 
 from agent.host import winerror
-from agent.host.port import Clock, FileChange, FileKind, KeyChange, RoutingChange
+from agent.host.files import FileChange, FileKind, KeyChange, RoutingChange
+from agent.host.port import Clock
 from agent.host.windows.api import files as api
 from agent.host.windows.api.binding import dll, judged
 from agent.host.windows.api.processes import is_signalled

@@ -11,9 +11,7 @@ from typing import TypeVar
 from agent.hashing import new_sha256
 from agent.host import winerror
 from agent.host.errors import InUse, NotFound, ProgramRunning
-from agent.host.names import check_path
-from agent.host.port import (
-    Clock,
+from agent.host.files import (
     Content,
     Entry,
     Examined,
@@ -23,8 +21,9 @@ from agent.host.port import (
     KeyChange,
     Reading,
     RoutingChange,
-    Watch,
 )
+from agent.host.names import check_path
+from agent.host.port import Clock, Watch
 from agent.host.reboot_reasons import forget_removal
 from agent.host.replacing import VolumeFiles, added, patiently
 from agent.host.sddl import SecurityDescriptor

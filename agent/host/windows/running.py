@@ -21,7 +21,8 @@ import win32job
 from agent.amounts import in_seconds
 from agent.host import commandline, winerror
 from agent.host.errors import BadName, TimedOut
-from agent.host.port import Completed, FileKind
+from agent.host.files import FileKind
+from agent.host.port import Completed
 from agent.host.windows.api import files
 from agent.host.windows.api.binding import dll, judged, last_failure, succeeding
 from agent.host.windows.api.processes import Process

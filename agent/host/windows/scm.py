@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, Self
 
-from agent.host.port import ServiceStatus
+from agent.host.services import ServiceStatus
 
 QUERY_CONFIG = 0x0001
 CHANGE_CONFIG = 0x0002

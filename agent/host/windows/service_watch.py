@@ -11,7 +11,8 @@ from typing import Self
 
 from agent.host import winerror
 from agent.host.errors import MarkedForDeletion, NotFound
-from agent.host.port import Clock, ServiceEvent, ServiceState, ServiceStatus
+from agent.host.port import Clock
+from agent.host.services import ServiceEvent, ServiceState, ServiceStatus
 from agent.host.windows.api.processes import Process, wait_for_any
 from agent.host.windows.api.service_control import CONNECT, Manager
 from agent.host.windows.closing import Closing

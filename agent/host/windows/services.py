@@ -9,8 +9,8 @@ from typing import Any
 from agent.host import commandline, winerror
 from agent.host.definitions import NO_PROGRAM, check_service_name, differing_fields, image_path
 from agent.host.errors import AccessDenied, HostError, NotFound, host_error
-from agent.host.port import (
-    Clock,
+from agent.host.port import Clock, Watch
+from agent.host.services import (
     Control,
     InstalledService,
     Recovery,
@@ -22,7 +22,6 @@ from agent.host.port import (
     ServiceStatus,
     SidType,
     StartType,
-    Watch,
 )
 from agent.host.waiting import ServiceView, stopped_without_a_word, wait_for
 from agent.host.windows.failure import Win32Error, failed, telling

@@ -8,7 +8,8 @@ from ctypes import wintypes
 from pathlib import PureWindowsPath
 
 from agent.hashing import new_sha256
-from agent.host.port import Clock, FileKind, SigningCertificate
+from agent.host.files import FileKind
+from agent.host.port import Clock, SigningCertificate
 from agent.host.replacing import patiently
 from agent.host.windows.api import files
 from agent.host.windows.api.binding import dll, judged, succeeding

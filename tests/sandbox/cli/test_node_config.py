@@ -12,9 +12,9 @@ from pathlib import PureWindowsPath
 import pytest
 
 from agent.cli import bootstrap
-from agent.host.port import ServiceState
 from agent.host.sandbox.os_settings import FIREWALL
 from agent.host.sandbox.state import State
+from agent.host.services import ServiceState
 from sandbox.cli.given import Machine
 from sandbox.engine.world import Killed, Power, powered
 

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from agent.documents import read_document
-from agent.host.port import ServiceState
 from agent.host.sandbox.machine import Machine as SandboxMachine
 from agent.host.sandbox.os_settings import FEATURES
 from agent.host.sandbox.state import State
+from agent.host.services import ServiceState
 from agent.sources.node_configuration import reading as node_configuration
 from agent.sources.node_configuration.compiling import compile_node
 from agent.spec import File, Inline

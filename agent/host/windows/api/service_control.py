@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import win32service
 
-from agent.host.port import ServiceState, ServiceStatus
+from agent.host.services import ServiceState, ServiceStatus
 from agent.host.windows.api.security import SHUTDOWN, enable_privileges
 from agent.host.windows.scm import RecoverySetting, Registration, Setting, SettingValue
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Self
 
-from agent.host.port import ServiceState, ServiceStatus
+from agent.host.services import ServiceState, ServiceStatus
 from agent.host.windows.failure import failed
 from agent.host.windows.scm import RecoverySetting, Registration, ServiceKey, Setting, SettingValue
 

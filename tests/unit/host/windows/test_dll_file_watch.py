@@ -17,7 +17,7 @@ import win32event
 import win32file
 
 from agent.host.errors import AccessDenied
-from agent.host.port import FileChange
+from agent.host.files import FileChange
 from agent.host.windows.api.processes import wait_for_any
 from agent.host.windows.failure import failed
 from agent.host.windows.file_watch import FileWatch, JointWatch

@@ -23,7 +23,7 @@ import win32file
 import win32security
 
 from agent.host.errors import AccessDenied, HostError, InUse, NotFound, WrongKind
-from agent.host.port import Entry, Examined, FileKind
+from agent.host.files import Entry, Examined, FileKind
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sddl import SecurityDescriptor
 from agent.host.windows.api import files as api

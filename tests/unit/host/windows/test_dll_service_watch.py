@@ -13,7 +13,7 @@ import win32event
 import win32service
 
 from agent.host.errors import AccessDenied, MarkedForDeletion
-from agent.host.port import ServiceEvent, ServiceState, ServiceStatus
+from agent.host.services import ServiceEvent, ServiceState, ServiceStatus
 from agent.host.windows import service_watch
 from agent.host.windows.failure import failed
 from agent.host.windows.machine import WindowsClock

@@ -26,7 +26,7 @@ from agent.host.errors import (
     ServiceNotRunning,
     TimedOut,
 )
-from agent.host.port import (
+from agent.host.services import (
     InstalledService,
     Recovery,
     RecoveryAction,
