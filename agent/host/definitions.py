@@ -5,6 +5,7 @@ from typing import Any
 
 from agent.host import commandline, winerror
 from agent.host.errors import BadCommand, BadName
+from agent.host.registry_contents import REFERENCE
 from agent.host.services import (
     InstalledService,
     Recovery,
@@ -13,7 +14,6 @@ from agent.host.services import (
     SidType,
     StartType,
 )
-from agent.host.variables import REFERENCE
 from agent.quoting import in_quotes
 
 NO_PROGRAM = "put it there first, or name the one that is there"

@@ -1,7 +1,7 @@
 """A variable of the machine's environment."""
 
 from agent.host.port import Host, RegistryKind
-from agent.host.variables import KEY
+from agent.host.registry_contents import VARIABLES_KEY
 from agent.resources.kind import Setting, State, Value, holds_secret, veiled
 from agent.secret_names import is_path, is_secret_name
 from agent.spec import EnvironmentVariable
@@ -13,7 +13,7 @@ _UNLESS_A_PATH = "unless a path"  # of TLS_KEY and its like, each a key or its f
 
 class EnvironmentVariableResource(Setting[EnvironmentVariable]):
     firm = frozenset({"value"})
-    common_keys = (KEY,)
+    common_keys = (VARIABLES_KEY,)
 
     def wanted(self, want: EnvironmentVariable) -> State:
         return {"value": want.value}

@@ -3,8 +3,8 @@
 from pathlib import PureWindowsPath
 
 from agent.host.errors import NotFound
-from agent.host.event_sources import MESSAGE_FILE, source_key
 from agent.host.port import Host
+from agent.host.registry_contents import MESSAGE_FILE, source_key
 from agent.resources.kind import Setting, State
 from agent.spec import EventSource
 

@@ -1,7 +1,7 @@
 """What the machine is called, or will be when it has been restarted."""
 
 from agent.host.port import Host
-from agent.host.reboot_reasons import is_renamed, next_host_name
+from agent.host.registry_contents import is_renamed, next_host_name
 from agent.resources.kind import Kept, Kind, State, Value
 from agent.spec import HostName
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from agent.host.port import Host, RegistryKind
-from agent.host.variables import KEY
+from agent.host.registry_contents import VARIABLES_KEY
 from agent.resources.kind import Kept, Kind, State, Value
 from agent.spec.path_entry import PathEntry
 
@@ -13,7 +13,7 @@ _TEXTS = (None, RegistryKind.STRING, RegistryKind.EXPANDABLE)
 
 class PathEntryResource(Kind[PathEntry]):
     firm = frozenset({"is_there"})
-    common_keys = (KEY,)
+    common_keys = (VARIABLES_KEY,)
 
     def wanted(self, want: PathEntry) -> State:  # noqa: ARG002 - which one its key tells
         return {"is_there": True}

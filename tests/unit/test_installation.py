@@ -15,10 +15,9 @@ from agent.engine.progress import Silent
 from agent.engine.run import make_so
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import AccessDenied
-from agent.host.event_sources import MESSAGE_FILE, source_key
 from agent.host.port import Host, Principal, RegistryKind
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, SIDS
-from agent.host.reboot_reasons import PREFIX, pending_moves
+from agent.host.registry_contents import MESSAGE_FILE, PREFIX, pending_moves, source_key
 from agent.host.sandbox import open_sandbox
 from agent.host.sddl import FILE_EXECUTE, FILE_READ
 from agent.host.services import RecoveryAction, ServiceState, StartType

@@ -18,6 +18,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from functools import lru_cache
 
+from agent.host import winerror
 from agent.host.errors import AccessDenied
 from agent.host.port import Principal
 from agent.host.protection import SIDS
@@ -222,17 +223,17 @@ class SandboxAccess:
     def require(self, action: str, place: Place, mask: int) -> None:
         """Raises AccessDenied where the caller lacks a right to what is there."""
         if not self._has(place, mask):
-            raise AccessDenied(action, str(place.path), 5)
+            raise AccessDenied(action, str(place.path), winerror.ERROR_ACCESS_DENIED)
 
     def require_of(self, action: str, place: Place, descriptor: SecurityDescriptor, mask: int) -> None:
         """The same where the descriptor is known."""
         if not self._grants(descriptor, mask):
-            raise AccessDenied(action, str(place.path), 5)
+            raise AccessDenied(action, str(place.path), winerror.ERROR_ACCESS_DENIED)
 
     def require_removal(self, action: str, place: Place) -> None:
         """A file may be removed or renamed by whoever may delete it, or delete in its folder."""
         if not (self._has(place, DELETE) or (place.folder and self._has(place.folder, FILE_DELETE_CHILD))):
-            raise AccessDenied(action, str(place.path), 5)
+            raise AccessDenied(action, str(place.path), winerror.ERROR_ACCESS_DENIED)
 
     def _has(self, place: Place, mask: int) -> bool:
         return self._grants(self._descriptors.of(place), mask)

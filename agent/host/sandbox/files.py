@@ -24,7 +24,7 @@ from agent.host.files import (
 )
 from agent.host.names import check_path
 from agent.host.port import Clock, T_co, Watch
-from agent.host.reboot_reasons import forget_removal
+from agent.host.registry_contents import forget_removal
 from agent.host.replacing import VolumeFiles, added, patiently
 from agent.host.sandbox import held
 from agent.host.sandbox.descriptors import ADD_FOLDER, APPEND_DATA, READ_DATA, Descriptors, SandboxAccess

@@ -11,7 +11,7 @@ from agent.host.files import Files
 from agent.host.loopback import HttpLoopback
 from agent.host.port import ROOT_CERTIFICATES, Host, Principal, RegistryKind, RegistryValue
 from agent.host.protection import SIDS
-from agent.host.reboot_reasons import COMPUTER_NAMES
+from agent.host.registry_contents import COMPUTER_NAMES
 from agent.host.sandbox.descriptors import Descriptors, SandboxAccess
 from agent.host.sandbox.facts import SandboxFacts
 from agent.host.sandbox.files import SandboxFiles

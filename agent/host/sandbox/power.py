@@ -9,7 +9,7 @@ from agent.host import winerror
 from agent.host.errors import HostError, WrongKind, host_error
 from agent.host.files import Files
 from agent.host.port import RegistryKind, RegistryValue
-from agent.host.reboot_reasons import (
+from agent.host.registry_contents import (
     NAMES,
     PENDING_MOVES,
     PREFIX,

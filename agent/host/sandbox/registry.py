@@ -9,12 +9,11 @@ from agent.certificates import load_der
 from agent.hashing import thumbprint
 from agent.host import winerror
 from agent.host.errors import NotEmpty, NotFound, host_error
-from agent.host.event_sources import EventSources, kept_text
 from agent.host.names import check_registry_key
 from agent.host.port import ROOT_CERTIFICATES, EventLevel, Registry, RegistryKind, RegistryValue
+from agent.host.registry_contents import REFERENCE, EventSources, RegistryVariables, kept_text, resolved
 from agent.host.sandbox.places import name_key
 from agent.host.sandbox.state import Document, State
-from agent.host.variables import REFERENCE, RegistryVariables, resolved
 
 _DOCUMENT = "registry.json"
 

@@ -3,9 +3,8 @@
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from typing import Self
 
 from agent.host import commandline, definitions, winerror
 from agent.host.errors import NotFound, host_error
@@ -174,7 +173,7 @@ def _silence_left(record: Document) -> float:
     return float(now["since"]) + _SILENT_START_SECONDS - time.time()
 
 
-class WatchedService:
+class WatchedService(AbstractContextManager["WatchedService"]):
     """A ServiceView (agent.host.waiting)."""
 
     def __init__(self, document: ServiceDocument, name: str) -> None:
@@ -182,9 +181,6 @@ class WatchedService:
         self._name = name
         self._seen: ServiceStatus | None = None
         self._bell = document.bell()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._bell.close()

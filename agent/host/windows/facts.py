@@ -83,7 +83,7 @@ class WindowsFacts:
         from agent.host.windows.api.network import addresses  # noqa: PLC0415 - loads iphlpapi.dll
 
         with telling("list", "network addresses"):
-            return [NetworkAddress(*found) for found in addresses()]
+            return [found for _, found in addresses()]
 
     def listening_ports(self) -> Sequence[ListeningPort]:
         import psutil  # noqa: PLC0415 - psutil, 2.7 MB of the resident service

@@ -8,7 +8,6 @@ from typing import Any, TypeVar, cast
 
 import win32evtlog
 
-from agent.host.event_sources import EventSources, kept_text
 from agent.host.loopback import HttpLoopback
 from agent.host.networks import Networks, Routes
 from agent.host.port import (
@@ -24,8 +23,7 @@ from agent.host.port import (
     Roots,
     Signatures,
 )
-from agent.host.reboot_reasons import reboot_reasons
-from agent.host.variables import RegistryVariables, resolved
+from agent.host.registry_contents import EventSources, RegistryVariables, kept_text, reboot_reasons, resolved
 from agent.host.windows.api import machine, security
 from agent.host.windows.api.processes import lives
 from agent.host.windows.api.service_control import LocalServiceControlManager

@@ -10,10 +10,9 @@ import msvcrt
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from ctypes import wintypes
 from pathlib import PureWindowsPath
-from typing import Self
 
 import win32file
 import win32job
@@ -85,7 +84,7 @@ _create = succeeding(
 # fmt: on
 
 
-class Job:
+class Job(AbstractContextManager["Job"]):
     """A job object: a process and all that it starts, ended together.
 
     Ends whatever still runs in it when it is closed, also by this process' own end.
@@ -95,9 +94,6 @@ class Job:
         # What the types say of it is not what it does. An empty name is none.
         self.handle: int = win32job.CreateJobObject(None, "")  # type: ignore[func-returns-value,assignment]
         self._limit(win32job.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         win32file.CloseHandle(self.handle)
@@ -195,40 +191,26 @@ def _start(
     errors: int,
     console: int,
 ) -> Process:
-    """The streams are numbers of C's library."""
+    """The streams are numbers of C's library. It inherits no other handles than theirs."""
     nothing = os.open(os.devnull, os.O_RDONLY)
     try:
-        handles = tuple(map(msvcrt.get_osfhandle, (nothing, output, errors)))
-        line = commandline.join(command)
-        where = None if directory is None else str(directory)
-        return created(int(job.handle), command[0], line, handles, environment, where, console)
+        streams = tuple(map(msvcrt.get_osfhandle, (nothing, output, errors)))
+        for handle in streams:
+            os.set_handle_inheritable(handle, True)
+        with _attributes(int(job.handle), streams) as attributes:
+            start = _Start(
+                size=ctypes.sizeof(_Start), flags=_WITH_STREAMS, streams=streams, attributes=attributes
+            )
+            made = _Made()
+            line = ctypes.create_unicode_buffer(commandline.join(command))
+            block = None if environment is None else ctypes.create_unicode_buffer(_block(environment))
+            flags = console | _WITH_ATTRIBUTES | _UNICODE_ENVIRONMENT
+            where = None if directory is None else str(directory)
+            _create(command[0], line, None, None, True, flags, block, where, start, made)
+        win32file.CloseHandle(made.thread)
+        return Process.made(made.pid, made.process)
     finally:
         os.close(nothing)
-
-
-def created(
-    job: int,
-    program: str,
-    line: str,
-    streams: Sequence[int],
-    environment: Mapping[str, str] | None,
-    directory: str | None,
-    console: int,
-) -> Process:
-    """`streams` are handles for its input, its output and its errors. It inherits no others."""
-    for handle in streams:
-        os.set_handle_inheritable(handle, True)
-    with _attributes(job, streams) as attributes:
-        start = _Start(
-            size=ctypes.sizeof(_Start), flags=_WITH_STREAMS, streams=tuple(streams), attributes=attributes
-        )
-        made = _Made()
-        block = None if environment is None else ctypes.create_unicode_buffer(_block(environment))
-        flags = console | _WITH_ATTRIBUTES | _UNICODE_ENVIRONMENT
-        text = ctypes.create_unicode_buffer(line)
-        _create(program, text, None, None, True, flags, block, directory, start, made)
-    win32file.CloseHandle(made.thread)
-    return Process.made(made.pid, made.process)
 
 
 @contextmanager

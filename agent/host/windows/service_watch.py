@@ -7,7 +7,7 @@ second. For four services that takes 0.17 % of a processor; notifications took 0
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Self
+from contextlib import AbstractContextManager
 
 from agent.host import winerror
 from agent.host.errors import MarkedForDeletion, NotFound
@@ -17,7 +17,7 @@ from agent.host.windows.api.processes import Process, wait_for_any
 from agent.host.windows.api.service_control import CONNECT, Manager
 from agent.host.windows.closing import Closing
 from agent.host.windows.failure import Win32Error, telling
-from agent.host.windows.scm import QUERY_STATUS
+from agent.host.windows.services import QUERY_STATUS
 
 _MOST_PROCESSES = 63
 """Windows waits for no more than 64 handles; of further processes the SCM's word must do."""
@@ -30,7 +30,7 @@ _WAITING_SECONDS = 0.1
 _SETTLED = {ServiceState.RUNNING, ServiceState.STOPPED, ServiceState.PAUSED}
 
 
-class WatchedService:
+class WatchedService(AbstractContextManager["WatchedService"]):
     """A ServiceView (agent.host.waiting): one service and its process."""
 
     def __init__(self, name: str) -> None:
@@ -41,9 +41,6 @@ class WatchedService:
         self._process: Process | None = None
         self._gone = False
         self._pause = _FIRST_SECONDS
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

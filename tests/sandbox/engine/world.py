@@ -12,7 +12,7 @@ from typing import Any
 from agent.host.errors import NoSpace, NotFound
 from agent.host.files import FileKind
 from agent.host.port import Host
-from agent.host.reboot_reasons import PENDING_MOVES, SESSION_MANAGER
+from agent.host.registry_contents import PENDING_MOVES, SESSION_MANAGER
 from agent.host.services import ServiceState
 
 C = PureWindowsPath("C:\\")

@@ -20,7 +20,7 @@ from agent.engine.run import make_so, reset
 from agent.host.errors import NotFound, TimedOut
 from agent.host.port import Host
 from agent.host.protection import PRIVATE_FILE, PROGRAM_FILE
-from agent.host.reboot_reasons import next_host_name
+from agent.host.registry_contents import next_host_name
 from agent.host.sandbox import open_sandbox
 from agent.host.sandbox.machine import Machine as SandboxMachine
 from agent.host.services import ServiceState

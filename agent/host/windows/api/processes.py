@@ -4,6 +4,7 @@ import _winapi
 import math
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Self
 
 import win32event
@@ -40,7 +41,7 @@ def is_signalled(handle: int) -> bool:
     return wait_for_any([handle], 0) == 0
 
 
-class Process:
+class Process(AbstractContextManager["Process"]):
     """An open process. Its id is not given to another one while it is open."""
 
     def __init__(self, pid: int, access: int = SYNCHRONIZE | QUERY_LIMITED) -> None:
@@ -74,9 +75,6 @@ class Process:
 
     def close(self) -> None:
         win32file.CloseHandle(self.handle)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
 
 import win32service
 
 from agent.host.services import ServiceState, ServiceStatus
 from agent.host.windows.api.security import SHUTDOWN, enable_privileges
-from agent.host.windows.scm import RecoverySetting, Registration, Setting, SettingValue
+from agent.host.windows.services import RecoverySetting, Registration, Setting, SettingValue
 
 if TYPE_CHECKING:
     from _win32typing import PySC_HANDLE
@@ -20,7 +21,7 @@ from contextlib import suppress
 
 from agent.host.protection import SERVICE_KEY
 from agent.host.windows.api.security import DACL, OWNER, PROTECTED_DACL, descriptor
-from agent.host.windows.scm import ServiceKey
+from agent.host.windows.services import ServiceKey
 
 CONNECT = win32service.SC_MANAGER_CONNECT
 CREATE_SERVICE = win32service.SC_MANAGER_CREATE_SERVICE
@@ -32,15 +33,12 @@ _NO_PASSWORD = ""
 _ALL_SERVICES = (win32service.SERVICE_WIN32, win32service.SERVICE_STATE_ALL, None)
 
 
-class ServiceHandle:
+class ServiceHandle(AbstractContextManager["ServiceHandle"]):
     """An open service."""
 
     def __init__(self, handle: PySC_HANDLE, name: str) -> None:
         self._handle = handle
         self._name = name
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -99,14 +97,11 @@ class ServiceHandle:
         win32service.DeleteService(self._handle)
 
 
-class Manager:
+class Manager(AbstractContextManager["Manager"]):
     """A connection to this machine's service control manager."""
 
     def __init__(self, access: int) -> None:
         self._handle = win32service.OpenSCManager(None, None, access)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -7,7 +7,7 @@ from typing import Self
 
 from agent.host.services import ServiceState, ServiceStatus
 from agent.host.windows.failure import failed
-from agent.host.windows.scm import RecoverySetting, Registration, ServiceKey, Setting, SettingValue
+from agent.host.windows.services import RecoverySetting, Registration, ServiceKey, Setting, SettingValue
 
 DOES_NOT_EXIST = 1060
 EXISTS = 1073

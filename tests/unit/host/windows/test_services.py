@@ -36,8 +36,14 @@ from agent.host.services import (
     SidType,
     StartType,
 )
-from agent.host.windows.scm import RecoverySetting, Registration, ServiceKey, Setting
-from agent.host.windows.services import DELETE_SECONDS, WindowsServices
+from agent.host.windows.services import (
+    DELETE_SECONDS,
+    RecoverySetting,
+    Registration,
+    ServiceKey,
+    Setting,
+    WindowsServices,
+)
 from unit.host.windows.fake_scm import FakeScm
 
 KUBELET = ServiceDefinition(
