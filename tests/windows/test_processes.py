@@ -9,7 +9,6 @@ KILLED = 7
 RUNNING = f"""
 import os, sys
 from agent.host.windows import running
-from agent.host.windows import running
 
 def killed(*given):
     made(*given)
