@@ -12,7 +12,8 @@ from pathlib import Path, PureWindowsPath
 
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import AlreadyExists, HostError, NotFound
-from agent.host.port import FileKind, Host
+from agent.host.files import FileKind
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, exchangeable
 from agent.kube.key_files import TEMPORARY, KeyFiles
 from agent.resources.kind import CannotBeSo

@@ -10,7 +10,8 @@ from typing import cast
 from agent.engine.target import Record
 from agent.host.errors import HostError, NotFound
 from agent.host.networks import HNS
-from agent.host.port import Host, ServiceState
+from agent.host.port import Host
+from agent.host.services import ServiceState
 from agent.resources.container_program import running
 from agent.resources.hns import delete_what_leads_nowhere
 from agent.spec import Key

@@ -12,8 +12,9 @@ from pathlib import PureWindowsPath
 
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import AlreadyExists, MarkedForDeletion, NotFound
-from agent.host.port import Host, ServiceDefinition
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_FILE
+from agent.host.services import ServiceDefinition
 from service import installation
 from service.program import RESUME_SERVICE
 from service.program_folder import PROGRAM

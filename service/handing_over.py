@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from agent.amounts import in_seconds
 from agent.host.errors import HostError, NotFound
-from agent.host.port import Host, ServiceState
+from agent.host.port import Host
+from agent.host.services import ServiceState
 from agent.redaction import redacted
 from agent.resources.service import stop
 from agent.resources.trees import remove_tree

@@ -8,7 +8,8 @@ from typing import cast
 from agent.amounts import in_seconds
 from agent.engine.target import NODE, Record
 from agent.host.errors import HostError
-from agent.host.port import Host, ServiceState
+from agent.host.port import Host
+from agent.host.services import ServiceState
 from agent.resources.kind import NotWell
 from agent.spec import HealthCheck, Key
 

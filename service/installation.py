@@ -11,19 +11,12 @@ from dataclasses import dataclass
 from pathlib import PureWindowsPath
 
 from agent.host.errors import AccessDenied, AlreadyExists, InUse, NotFound, ServiceAlreadyRunning
-from agent.host.event_sources import MESSAGE_FILE, source_key
-from agent.host.port import (
-    FileKind,
-    Files,
-    Host,
-    Recovery,
-    RecoveryAction,
-    ServiceDefinition,
-    ServiceState,
-    SidType,
-)
+from agent.host.files import FileKind, Files
+from agent.host.port import Host
 from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.host.registry_contents import MESSAGE_FILE, source_key
 from agent.host.replacing import is_leftover
+from agent.host.services import Recovery, RecoveryAction, ServiceDefinition, ServiceState, SidType
 from agent.resources.service import ask_to_stop
 from agent.resources.trees import inside
 from service.program import SERVICE, STOP_SECONDS

@@ -18,7 +18,8 @@ from agent.engine.planning import Action, Plan
 from agent.engine.run import TakenBack
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
-from agent.host.port import FileState, Host
+from agent.host.files import FileState
+from agent.host.port import Host
 from agent.kube.access import Access
 from agent.kube.answers import Json, Object, at, is_ready, text_at, texts_at
 from agent.kube.client import NODES

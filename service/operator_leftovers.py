@@ -9,7 +9,8 @@ from pathlib import PureWindowsPath
 from agent.engine.inventory import Inventory
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError, NotFound
-from agent.host.port import FileKind, Host
+from agent.host.files import FileKind
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_FILE, granted_to_others, is_trusted
 from agent.host.sddl import FILE_EXECUTE, FILE_READ
 from agent.sources.trusted_certificates import trusted

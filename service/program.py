@@ -8,7 +8,8 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from agent.host.port import ENDING, Control, Host, ServiceControls
+from agent.host.port import Host
+from agent.host.services import ENDING, Control, ServiceControls
 from service.signals import Signal, Signals, Source
 
 if TYPE_CHECKING:

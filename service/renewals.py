@@ -9,7 +9,8 @@ from typing import cast
 
 from agent.engine.target import Record
 from agent.host.errors import HostError
-from agent.host.port import Host, ServiceState
+from agent.host.port import Host
+from agent.host.services import ServiceState
 from agent.resources import kind_named
 from agent.spec import Key
 from service.health import state_and_process

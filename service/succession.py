@@ -13,8 +13,9 @@ from pathlib import PureWindowsPath
 from typing import Any
 
 from agent.host.errors import InUse, MarkedForDeletion, NotFound, ServiceAlreadyRunning
-from agent.host.port import Host, Recovery, RecoveryAction, ServiceDefinition
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_FILE
+from agent.host.services import Recovery, RecoveryAction, ServiceDefinition
 from agent.release import RELEASE, build
 from agent.resources.service import stop
 from agent.resources.trees import remove_tree

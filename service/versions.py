@@ -17,7 +17,8 @@ from agent.engine.machine_lock import Busy
 from agent.engine.run import at_rest
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import AccessDenied, InUse, NotFound
-from agent.host.port import FileKind, Host, RegistryKind
+from agent.host.files import FileKind
+from agent.host.port import Host, RegistryKind
 from agent.release import RELEASE
 from agent.resources.environment import PATH
 from agent.resources.kind import CannotBeSo
@@ -116,11 +117,16 @@ def _switch_record(host: Host, target: PureWindowsPath) -> None:
 
 
 def _switch_entries(host: Host, target: PureWindowsPath) -> None:
-    before = _entries(host)
-    entries = [str(target) if _is_other(host, target, entry) else entry for entry in before]
+    """Let the first entry of any version lead to the target, spelled as in its record; drop the others."""
+    before, entries = _entries(host), list[str]()
+    for entry in before:
+        if PureWindowsPath(entry).parent != home(host):
+            entries.append(entry)
+        elif str(target) not in entries:
+            entries.append(str(target))
     if entries != before:
         kind = host.environment.kind(PATH) or RegistryKind.EXPANDABLE
-        host.environment.set(PATH, ";".join(_without_repetition(entries, str(target))), kind)
+        host.environment.set(PATH, ";".join(entries), kind)
 
 
 def _rename(inventory: Inventory, keys: Iterable[Key], key: Key) -> Inventory:
@@ -130,14 +136,6 @@ def _rename(inventory: Inventory, keys: Iterable[Key], key: Key) -> Inventory:
             record = replace(record, target=replace(record.target, key=key))  # noqa: PLW2901
         records[record.target.key] = record
     return replace(inventory, records=records)
-
-
-def _without_repetition(entries: Iterable[str], target: str) -> list[str]:
-    kept: list[str] = []
-    for entry in entries:
-        if entry != target or target not in kept:
-            kept.append(entry)
-    return kept
 
 
 def remove_others(host: Host, kept: PureWindowsPath) -> None:

@@ -8,16 +8,9 @@ from typing import Any
 from agent.engine.planning import Action, Change, Plan
 from agent.engine.progress import Silent
 from agent.host.errors import HostError
-from agent.host.port import (
-    MOST_WATCHED,
-    FileChange,
-    FileKind,
-    Host,
-    KeyChange,
-    RoutingChange,
-    ServiceEvent,
-    Watch,
-)
+from agent.host.files import MOST_WATCHED, FileChange, FileKind, KeyChange, RoutingChange
+from agent.host.port import Host, Watch
+from agent.host.services import ServiceEvent
 from agent.spec import Directory, Service
 from service.signals import Signal, Signals, Source
 

@@ -9,7 +9,7 @@ from agent.artifacts import tar, zipped
 from agent.artifacts.failure import Unusable, too_many
 from agent.artifacts.member import Member, Nature
 from agent.artifacts.names import Choice, told
-from agent.host.port import Reading
+from agent.host.files import Reading
 from agent.spec import Unpacking
 
 MOST_MEMBERS = 20_000

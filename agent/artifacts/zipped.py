@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from agent.artifacts.failure import Unusable, too_many
 from agent.artifacts.member import Member, Nature
-from agent.host.port import Reading
+from agent.host.files import Reading
 
 _LARGEST_READ = 8 << 20
 """Of its directory, which zipfile reads as a whole."""

@@ -10,7 +10,7 @@ from agent.audit.finding import Finding, Judged, Result
 from agent.audit.running import PROXY, Running, local_path, running
 from agent.host import winerror
 from agent.host.errors import HostError, NotFound
-from agent.host.port import FileKind
+from agent.host.files import FileKind
 
 Judge = Callable[[Running], Judged]
 

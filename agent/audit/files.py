@@ -10,7 +10,8 @@ from pathlib import PureWindowsPath
 from agent.audit.finding import Judged, Result
 from agent.audit.running import Running
 from agent.host.errors import HostError, NotFound
-from agent.host.port import FileKind, Host
+from agent.host.files import FileKind
+from agent.host.port import Host
 from agent.host.protection import FILE_EXCHANGE, granted_to_others, is_trusted
 from agent.host.sddl import FILE_EXECUTE, FILE_READ
 from agent.resources import directory

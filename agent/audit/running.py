@@ -12,7 +12,9 @@ from pathlib import PureWindowsPath
 from agent import command_lines, documents
 from agent.documents import Value
 from agent.host.errors import HostError
-from agent.host.port import FileKind, Host, InstalledService
+from agent.host.files import FileKind
+from agent.host.port import Host
+from agent.host.services import InstalledService
 from agent.secret_fields import registers_secrets
 from agent.sources.kubelet.configuration import merge
 

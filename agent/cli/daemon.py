@@ -22,7 +22,8 @@ from agent.engine.inventory import Inventory
 from agent.engine.run import make_so
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError, NotAService, NotFound
-from agent.host.port import ENDING, Host, ServiceControls, ServiceState
+from agent.host.port import Host
+from agent.host.services import ENDING, ServiceControls, ServiceState
 from agent.release import RELEASE
 from agent.resources.kind import CannotBeSo
 from agent.sources.kubeadm import durations

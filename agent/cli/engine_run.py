@@ -23,7 +23,8 @@ from agent.engine.run import TakenBack, Unfinished
 from agent.engine.target import Target
 from agent.engine.undoing import Undone
 from agent.host.errors import AccessDenied, HostError
-from agent.host.port import EventLevel, Host, ServiceState
+from agent.host.port import EventLevel, Host
+from agent.host.services import ServiceState
 from agent.redaction import redacted
 from agent.resources.kind import CannotBeSo, NotWell, State
 from agent.spec import Key

@@ -17,7 +17,8 @@ from agent.cli.failure import BadInput, BadUsage
 from agent.cli.machine import is_sandbox
 from agent.hashing import new_sha256
 from agent.host.errors import HostError, NotFound, WrongKind
-from agent.host.port import FileKind, Host
+from agent.host.files import FileKind
+from agent.host.port import Host
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _BLOCK = 1 << 18

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from agent.cli.streams import many
 from agent.engine.planning import Action, Change, Difference, Plan, differences
 from agent.host.errors import HostError
-from agent.host.port import FileKind, Host
+from agent.host.files import FileKind
+from agent.host.port import Host
 from agent.resources.kind import field_in_words
 from agent.resources.trees import inside, of_others
 from agent.resources.windows_settings import TAKEN_BACK

@@ -72,7 +72,7 @@ def open_or_imagine(request: Request) -> Host:
     """The same, for what can be shown anywhere: on another system a bare machine stands for Windows."""
     if not is_imagined(request):
         return open_to_look(request)
-    from agent.host.sandbox.imagined import open_imagined  # noqa: PLC0415 - the sandbox with psutil, 8.5 MB
+    from agent.host.sandbox import open_imagined  # noqa: PLC0415 - the sandbox with psutil, 8.5 MB
 
     return open_imagined(_passing_folder())
 

@@ -15,7 +15,8 @@ from agent.cli import options, values
 from agent.cli.arguments import Request
 from agent.cli.failure import BadUsage
 from agent.host.errors import HostError
-from agent.host.port import FileKind, Host
+from agent.host.files import FileKind
+from agent.host.port import Host
 from service.elsewhere import private_mirrors
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ from agent.engine.parts import OF_OPERATOR
 from agent.engine.progress import Progress
 from agent.engine.run import make_so
 from agent.host.errors import HostError
-from agent.host.port import Control, Host
+from agent.host.port import Host
+from agent.host.services import Control
 from agent.kube.answers import Object, text_at, texts_at
 from agent.kube.client import Client, config_map, node
 from agent.kube.failure import Failed, NotFound

@@ -66,7 +66,7 @@ from agent.engine.planning import Change, Difference, Plan
 from agent.engine.repairing import Outlook as Repair
 from agent.engine.run import Done, Standing, Status, together
 from agent.engine.target import Target
-from agent.host.port import ServiceState
+from agent.host.services import ServiceState
 from agent.redaction import redacted_name
 from agent.resources.kind import Value
 from agent.sources.node_titles import outstanding

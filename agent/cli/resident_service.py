@@ -14,7 +14,8 @@ from agent.cli.machine import open_machine
 from agent.cli.streams import say
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError, NotAService
-from agent.host.port import Host, ServiceProgram, ServiceState
+from agent.host.port import Host
+from agent.host.services import ServiceProgram, ServiceState
 from agent.resources.kind import Value
 from service import installation, standing
 from service.followed import Followed, in_arguments

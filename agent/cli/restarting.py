@@ -18,8 +18,9 @@ from agent.engine.planning import Plan
 from agent.engine.run import Done
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError, NotAService
-from agent.host.port import EventLevel, Host, ServiceControls, ServiceState
+from agent.host.port import EventLevel, Host
 from agent.host.protection import exchangeable
+from agent.host.services import ServiceControls, ServiceState
 from agent.redaction import redacted
 from agent.resources.kind import field_in_words
 from service import continuing

@@ -16,7 +16,8 @@ from agent.cli.arguments import Request
 from agent.cli.failure import BadUsage
 from agent.cli.machine import is_sandbox, open_machine
 from agent.host.errors import NotAService
-from agent.host.port import Host, ServiceProgram
+from agent.host.port import Host
+from agent.host.services import ServiceProgram
 from service.followed import Followed, NoConfigMap, followed
 from service.metrics_port import NoPort, in_arguments, port
 from service.program import SERVICE, resident

@@ -27,7 +27,8 @@ from agent.engine.parts import AUDITED, CONFIGURED, OF_OPERATOR, PREPARED
 from agent.engine.planning import Difference
 from agent.engine.run import Standing, Status
 from agent.engine.target import NODE
-from agent.host.port import Host, ServiceState
+from agent.host.port import Host
+from agent.host.services import ServiceState
 from agent.resources.service import last_lines
 from agent.sources.node_titles import USER_DATA, outstanding
 from agent.spec import Key, Service

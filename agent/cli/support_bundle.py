@@ -24,7 +24,8 @@ from agent.engine.state_folder import StateFolder
 from agent.engine.target import Record
 from agent.hashing import new_sha256
 from agent.host.errors import HostError, NotFound
-from agent.host.port import DiskSpace, FileKind, Host
+from agent.host.files import FileKind
+from agent.host.port import DiskSpace, Host
 from agent.host.protection import PRIVATE_FILE
 from agent.redaction import register, register_within
 from agent.release import RELEASE, build

@@ -31,7 +31,7 @@ from agent.cli.wanted import IgnitionFetch, fit_for
 from agent.engine import run as engine
 from agent.engine.run import Done
 from agent.host.port import Host
-from agent.host.reboot_reasons import is_renamed
+from agent.host.registry_contents import is_renamed
 from agent.resources import kind_named
 from agent.resources.command import failure_of, is_of_this_boot
 from agent.sources import cloudconfig, ignition

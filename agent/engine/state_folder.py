@@ -11,7 +11,8 @@ from pathlib import PureWindowsPath
 
 from agent.hashing import new_sha256
 from agent.host.errors import AlreadyExists, HostError, InUse, NoSpace, NotEmpty, NotFound
-from agent.host.port import Examined, FileKind, Host
+from agent.host.files import Examined, FileKind
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, granted_to_others, trusted_owners
 from agent.host.replacing import is_leftover
 from agent.resources.kind import CannotBeSo

@@ -5,8 +5,15 @@ from typing import Any
 
 from agent.host import commandline, winerror
 from agent.host.errors import BadCommand, BadName
-from agent.host.port import InstalledService, Recovery, RecoveryAction, ServiceDefinition, SidType, StartType
-from agent.host.variables import REFERENCE
+from agent.host.registry_contents import REFERENCE
+from agent.host.services import (
+    InstalledService,
+    Recovery,
+    RecoveryAction,
+    ServiceDefinition,
+    SidType,
+    StartType,
+)
 from agent.redaction import in_quotes
 
 NO_PROGRAM = "put it there first, or name the one that is there"

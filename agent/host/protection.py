@@ -7,16 +7,19 @@ nothing a folder above grants (C:\\ lets every user make folders, and ProgramDat
 from pathlib import PureWindowsPath
 
 from agent.host.errors import NotFound
-from agent.host.port import Host
+from agent.host.port import Host, Principal
 from agent.host.sddl import (
     ADMINISTRATORS,
+    AUTHENTICATED_USERS,
     CREATOR_GROUP,
     CREATOR_OWNER,
     DELETE,
+    EVERYONE,
     FILE_ALL,
     FILE_DELETE_CHILD,
     FILE_EXECUTE,
     FILE_READ,
+    INTERACTIVE,
     KEY_ALL,
     OWNER_RIGHTS,
     READ_CONTROL,
@@ -124,3 +127,15 @@ def _granted(host: Host, place: PureWindowsPath) -> int:
         return granted_to_others(host.files.descriptor(place), host.access.caller())
     except NotFound:
         return 0  # which is told by whoever reads it
+
+
+# Accounts of no machine: what they may do comes from their groups alone.
+_NOBODY = "S-1-5-21-4000000001-4000000002-4000000003"
+
+SIDS = {
+    Principal.SYSTEM: (SYSTEM, ADMINISTRATORS, EVERYONE, AUTHENTICATED_USERS),
+    Principal.ADMINISTRATOR: (
+        f"{_NOBODY}-500", ADMINISTRATORS, USERS, EVERYONE, AUTHENTICATED_USERS, INTERACTIVE,
+    ),
+    Principal.USER: (f"{_NOBODY}-1001", USERS, EVERYONE, AUTHENTICATED_USERS, INTERACTIVE),
+}  # fmt: skip

@@ -14,7 +14,8 @@ from pathlib import PureWindowsPath
 from typing import Protocol, TypeVar
 
 from agent.host.errors import AccessDenied, HostError, InUse, ProgramRunning
-from agent.host.port import PATIENCE_SECONDS, Clock, Content
+from agent.host.files import PATIENCE_SECONDS, Content
+from agent.host.port import Clock
 from agent.host.sddl import SecurityDescriptor
 
 _LEFTOVER = re.compile(r"wmcb-[0-9a-f]{16}\.(tmp|old)", re.IGNORECASE)

@@ -10,7 +10,8 @@ from typing import Protocol
 
 from agent.host import winerror
 from agent.host.errors import HostError, ServiceFailed, TimedOut
-from agent.host.port import Clock, ServiceState, ServiceStatus
+from agent.host.port import Clock
+from agent.host.services import ServiceState, ServiceStatus
 
 FIRST_WORD_SECONDS = 30.0
 """What the SCM gives a process for its first report, by default; its own hint of 2 s means nothing."""

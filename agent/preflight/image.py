@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PureWindowsPath
 
 from agent.host.errors import AccessDenied, HostError, InUse, NotFound, Unsupported
-from agent.host.port import Entry, FileKind, Host
+from agent.host.files import Entry, FileKind
+from agent.host.port import Host
 from agent.preflight.finding import Finding, Verdict
 
 Check = Callable[[Host], tuple[Verdict, str]]

@@ -2,7 +2,7 @@
 
 import time
 
-from agent.host.port import ServiceState
+from agent.host.services import ServiceState
 from agent.preflight.finding import Verdict
 from agent.preflight.situation import Situation
 

@@ -1,6 +1,7 @@
 """The container runtime that the kubelet needs."""
 
-from agent.host.port import Host, ServiceState, StartType
+from agent.host.port import Host
+from agent.host.services import ServiceState, StartType
 from agent.preflight.finding import Verdict
 from agent.preflight.situation import Situation
 

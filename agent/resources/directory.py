@@ -9,9 +9,9 @@ from itertools import islice
 from pathlib import PureWindowsPath
 
 from agent.host.errors import HostError, NotEmpty, NotFound
-from agent.host.port import FileKind, Host, Principal
-from agent.host.principals import SIDS
-from agent.host.protection import granted_to_others
+from agent.host.files import FileKind
+from agent.host.port import Host, Principal
+from agent.host.protection import SIDS, granted_to_others
 from agent.host.sddl import FILE_EXECUTE, FILE_READ, SecurityDescriptor
 from agent.resources import descriptors, trees
 from agent.resources.kind import Kept, Kind, State, Value, mapping_in

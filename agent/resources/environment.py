@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from agent.host.port import Host, RegistryKind
-from agent.host.variables import KEY
+from agent.host.registry_contents import VARIABLES_KEY
 from agent.resources.kind import Kept, Kind, Setting, State, Value, holds_secret, veiled
 from agent.secret_patterns import is_path, is_secret_name
 from agent.spec import EnvironmentVariable
@@ -19,7 +19,7 @@ class EnvironmentVariableResource(Setting[EnvironmentVariable]):
     """A variable of the machine's environment."""
 
     firm = frozenset({"value"})
-    common_keys = (KEY,)
+    common_keys = (VARIABLES_KEY,)
 
     def wanted(self, want: EnvironmentVariable) -> State:
         return {"value": want.value}
@@ -65,7 +65,7 @@ class PathEntryResource(Kind[PathEntry]):
     """One entry of the machine's Path, among those of others."""
 
     firm = frozenset({"is_there"})
-    common_keys = (KEY,)
+    common_keys = (VARIABLES_KEY,)
     wanted_of_all: ClassVar[State] = {"is_there": True}
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - all of it is cheap

@@ -5,7 +5,8 @@ from contextlib import suppress
 from pathlib import PureWindowsPath
 
 from agent.host.errors import NoSpace, NotFound
-from agent.host.port import FileKind, Files, Host
+from agent.host.files import FileKind, Files
+from agent.host.port import Host
 from agent.host.replacing import patiently
 from agent.host.sddl import SecurityDescriptor
 from agent.resources import descriptors

@@ -6,7 +6,8 @@ from pathlib import PureWindowsPath
 from typing import ClassVar
 
 from agent.host.errors import AlreadyExists, NotFound
-from agent.host.port import FileKind, Host
+from agent.host.files import FileKind
+from agent.host.port import Host
 from agent.resources.kind import Kept, Kind, State, Value
 from agent.resources.trees import are_on_one_drive, is_file
 from agent.spec import Want

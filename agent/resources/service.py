@@ -23,9 +23,9 @@ from agent.host.errors import (
     ServiceNotRunning,
     TimedOut,
 )
-from agent.host.event_sources import MESSAGE_FILE, source_key
-from agent.host.port import (
-    Host,
+from agent.host.port import Host
+from agent.host.registry_contents import MESSAGE_FILE, source_key
+from agent.host.services import (
     InstalledService,
     Recovery,
     RecoveryAction,

@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import PureWindowsPath
 
 from agent.host.errors import AccessDenied, InUse, NotFound
-from agent.host.port import FileKind, Files
+from agent.host.files import FileKind, Files
 from agent.host.replacing import is_leftover
 
 

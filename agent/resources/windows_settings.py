@@ -12,16 +12,9 @@ from agent.host.errors import (
     ServiceCannotAccept,
     ServiceNotRunning,
 )
-from agent.host.port import (
-    DefaultProxy,
-    FeatureState,
-    Host,
-    RegistryKind,
-    RegistryValue,
-    ServiceState,
-    StartType,
-)
-from agent.host.reboot_reasons import is_renamed, next_host_name
+from agent.host.port import DefaultProxy, FeatureState, Host, RegistryKind, RegistryValue
+from agent.host.registry_contents import is_renamed, next_host_name
+from agent.host.services import ServiceState, StartType
 from agent.resources.kind import CannotBeSo, Kept, Kind, Setting, State, Value
 from agent.resources.service import ask_shared_to_stop
 from agent.spec import HostName, Want

@@ -13,16 +13,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import PureWindowsPath
 
-from agent.host.port import Control, EventLevel, Principal
-from agent.host.principals import SIDS
-from agent.host.protection import PRIVATE_DIRECTORY
-from agent.host.sandbox.events import LOG
+from agent.host.port import EventLevel, Principal
+from agent.host.protection import PRIVATE_DIRECTORY, SIDS
 from agent.host.sandbox.machine import Machine
 from agent.host.sandbox.places import Drive, name_key
 from agent.host.sandbox.programs import Programs
+from agent.host.sandbox.registry import LOG
 from agent.host.sandbox.service_document import ServiceDocument
 from agent.host.sandbox.state import FOLDER_NAME, State
 from agent.host.sddl import SecurityDescriptor
+from agent.host.services import Control
 from contract.world import Sharing
 
 REPOSITORY = pathlib.Path(__file__).parents[2]

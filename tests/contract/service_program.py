@@ -27,7 +27,8 @@ from typing import Any
 
 sys.path.insert(0, os.fspath(Path(__file__).parents[2]))
 
-from agent.host.port import Control, Host, ServiceControls
+from agent.host.port import Host
+from agent.host.services import Control, ServiceControls
 
 if sys.platform == "win32":
     from agent.host.windows.machine import open_windows
@@ -38,7 +39,7 @@ if sys.platform == "win32":
 
 else:
     from agent.host.sandbox import open_sandbox
-    from agent.host.sandbox.service_program import DIRECTORY_VARIABLE, SERVICE_VARIABLE
+    from agent.host.sandbox.services import DIRECTORY_VARIABLE, SERVICE_VARIABLE
 
     def this_service() -> tuple[str, Host]:
         return os.environ[SERVICE_VARIABLE], open_sandbox(Path(os.environ[DIRECTORY_VARIABLE]))

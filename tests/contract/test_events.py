@@ -9,8 +9,8 @@ from pathlib import PureWindowsPath
 import pytest
 
 from agent.host.errors import BadName, NotFound
-from agent.host.event_sources import kept_text
 from agent.host.port import EventLevel, RegistryKind, RegistryValue
+from agent.host.registry_contents import kept_text
 from contract.world import World, wine_cannot
 
 SOURCES = r"SYSTEM\CurrentControlSet\Services\EventLog\Application"

@@ -7,7 +7,7 @@ import hashlib
 import pytest
 
 from agent.host.errors import BadName, InUse, NotFound, WrongKind
-from agent.host.port import Entry, Examined, FileKind
+from agent.host.files import Entry, Examined, FileKind
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_FILE
 from contract.world import Sharing, World, wine_cannot
 

@@ -23,18 +23,8 @@ from agent.host.errors import (
     ReparsePoint,
     WrongKind,
 )
-from agent.host.port import (
-    FileChange,
-    FileKind,
-    Files,
-    FileState,
-    KeyChange,
-    Principal,
-    RegistryKind,
-    RegistryValue,
-    RoutingChange,
-    Watch,
-)
+from agent.host.files import FileChange, FileKind, Files, FileState, KeyChange, RoutingChange
+from agent.host.port import Principal, RegistryKind, RegistryValue, Watch
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sddl import SecurityDescriptor
 from contract.world import Sharing, World, wine_cannot

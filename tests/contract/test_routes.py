@@ -12,9 +12,9 @@ from dataclasses import replace
 import pytest
 
 from agent.host.errors import AlreadyExists, NotFound, Unsupported
+from agent.host.files import RoutingChange
 from agent.host.networks import Route, Routes
 from agent.host.persistent_routes import KEY, persist
-from agent.host.port import RoutingChange
 from contract.world import World
 
 NOWHERE = "198.51.100.0/24"

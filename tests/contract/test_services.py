@@ -34,13 +34,12 @@ from agent.host.errors import (
     ServiceNotRunning,
     TimedOut,
 )
-from agent.host.port import (
+from agent.host.port import RegistryKind, RegistryValue
+from agent.host.services import (
     Control,
     InstalledService,
     Recovery,
     RecoveryAction,
-    RegistryKind,
-    RegistryValue,
     ServiceDefinition,
     ServiceEvent,
     ServiceState,

@@ -18,9 +18,10 @@ from pathlib import Path, PureWindowsPath
 import win32evtlog
 import win32service
 
-from agent.host.port import Control, EventLevel, Principal
+from agent.host.port import EventLevel, Principal
 from agent.host.protection import PRIVATE_DIRECTORY
 from agent.host.sddl import SecurityDescriptor
+from agent.host.services import Control
 from agent.host.windows.machine import open_windows
 from contract.world import Sharing, runs_under_wine
 from lab.waiting import until

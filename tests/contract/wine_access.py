@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from ctypes import wintypes
 
 from agent.host.port import Principal
-from agent.host.principals import SIDS
+from agent.host.protection import SIDS
 from agent.host.sddl import FILE_ALL, FILE_EXECUTE, FILE_READ, FILE_WRITE, SecurityDescriptor
 from agent.host.windows.api.binding import dll, judged, succeeding
 from agent.host.windows.api.security import account_of_this_process, binary_descriptor

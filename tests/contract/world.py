@@ -13,8 +13,9 @@ from typing import Protocol
 
 import pytest
 
-from agent.host.port import Control, EventLevel, Host, Principal
+from agent.host.port import EventLevel, Host, Principal
 from agent.host.sddl import SecurityDescriptor
+from agent.host.services import Control
 
 wine_cannot = pytest.mark.wine_cannot
 """`@wine_cannot("why")`: Wine cannot show this case; there it is reported as not shown.

@@ -90,8 +90,8 @@ CLAIMS: Mapping[str, tuple[str, ...]] = {
         "tests/contract/test_access.py::test_a_secret_is_sealed_and_opened_again",
     ),
     "service-variables": (
-        "tests/unit/host/windows/test_dll_local_services.py::test_variables_are_in_a_key_that_users_cannot_read",
-        "tests/unit/host/windows/test_dll_local_services.py::test_the_key_is_closed_before_the_variables_are_written",
+        "tests/unit/host/windows/test_dll_service_control.py::test_variables_are_in_a_key_that_users_cannot_read",
+        "tests/unit/host/windows/test_dll_service_control.py::test_the_key_is_closed_before_the_variables_are_written",
     ),
     "memory-private": (
         f"{_ENGINE}/test_run.py::test_no_secret_is_open_to_users",

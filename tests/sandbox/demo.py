@@ -8,11 +8,11 @@ import sys
 from pathlib import Path, PureWindowsPath
 
 from agent.cli import main
-from agent.host.port import Host, Principal, ServiceDefinition
-from agent.host.principals import SIDS
-from agent.host.protection import PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.host.port import Host, Principal
+from agent.host.protection import PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE, SIDS
 from agent.host.sandbox import open_sandbox
 from agent.host.sddl import FILE_READ, FILE_WRITE
+from agent.host.services import ServiceDefinition
 
 REPOSITORY = Path(__file__).parents[2]
 IGNITION = "tests/data/ignition/worker-3.4.ign"

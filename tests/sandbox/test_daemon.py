@@ -12,8 +12,10 @@ import pytest
 
 from agent.cli import daemon
 from agent.cli.main import run
-from agent.host.port import FileKind, Host, ServiceState
+from agent.host.files import FileKind
+from agent.host.port import Host
 from agent.host.sandbox import open_sandbox
+from agent.host.services import ServiceState
 from agent.release import RELEASE
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there the exe itself is installed")

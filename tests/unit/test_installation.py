@@ -15,13 +15,12 @@ from agent.engine.progress import Silent
 from agent.engine.run import make_so
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import AccessDenied
-from agent.host.event_sources import MESSAGE_FILE, source_key
-from agent.host.pending_moves import PREFIX, pending_moves
-from agent.host.port import Host, Principal, RecoveryAction, RegistryKind, ServiceState, StartType
-from agent.host.principals import SIDS
-from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
+from agent.host.port import Host, Principal, RegistryKind
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, SIDS
+from agent.host.registry_contents import MESSAGE_FILE, PREFIX, pending_moves, source_key
 from agent.host.sandbox import open_sandbox
 from agent.host.sddl import FILE_EXECUTE, FILE_READ
+from agent.host.services import RecoveryAction, ServiceState, StartType
 from agent.release import RELEASE
 from agent.spec import Specification
 from agent.spec.path_entry import PathEntry
@@ -328,6 +327,25 @@ def test_the_path_leads_to_the_version_that_was_laid_out(host: Host, newer: Pure
     inventory = Inventory.load(StateFolder.of(host))
     assert set(inventory.records) == {PathEntry(newer).key}, "or it would be put there again"
     versions.remove_others(host, newer)
+    assert host.environment.get("Path") == rf"C:\first;{newer};C:\last"
+
+
+REPEATED = {
+    "as it is written": "{newer};{older}",
+    "in capitals": "{NEWER};{older}",
+    "behind the older one": "{older};{NEWER}",
+    "with a backslash at its end": "{newer}\\;{older}",
+}
+
+
+@pytest.mark.parametrize("before", REPEATED.values(), ids=REPEATED)
+def test_the_path_names_a_folder_once_however_it_was_written(
+    host: Host, newer: PureWindowsPath, before: str
+) -> None:
+    both = before.format(newer=newer, NEWER=str(newer).upper(), older=INSTALLED)
+    host.environment.set("Path", rf"C:\first;{both};C:\last", RegistryKind.STRING)
+    make_so(host, Specification((PathEntry(INSTALLED),)), Silent(), part=PREPARED)
+    versions.switch_path(host, newer, pytest.fail)
     assert host.environment.get("Path") == rf"C:\first;{newer};C:\last"
 
 

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from agent.host.port import Control, Host
+from agent.host.port import Host
 from agent.host.sandbox import open_sandbox
+from agent.host.services import Control
 from service.agenda import Agenda
 from service.program import STOP_SECONDS, resident
 from service.signals import Signal, Signals, Source

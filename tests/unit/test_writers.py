@@ -67,7 +67,6 @@ WRITERS: dict[str, dict[str, str]] = {
     "a file of this system": {
         "agent/cli/support_bundle.py": "what it and agent.cli.scrubbing have redacted",
         "agent/cli/streams.py": "puts the system's own waste bin in a closed stream's place",
-        "agent/host/sandbox/bell.py": NO_TEXT,
         "agent/host/sandbox/descriptors.py": HOST,
         "agent/host/sandbox/processes.py": REDACTS,
         "agent/host/sandbox/programs.py": HOST,
@@ -82,7 +81,7 @@ WRITERS: dict[str, dict[str, str]] = {
         "service/continuing.py": "one word: what is run stands in a sealed file",
         "service/succession.py": "words of its own",
         "agent/host/definitions.py": HOST,
-        "agent/host/sandbox/imagined.py": HOST,
+        "agent/host/sandbox/__init__.py": HOST,
         "agent/host/windows/services.py": HOST,
         "agent/resources/service.py": "as a document wants it",
     },

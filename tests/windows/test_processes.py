@@ -9,13 +9,12 @@ KILLED = 7
 RUNNING = f"""
 import os, sys
 from agent.host.windows import running
-from agent.host.windows.api import creation
 
 def killed(*given):
     made(*given)
     os._exit({KILLED})
 
-made, creation._create = creation._create, killed
+made, running._create = running._create, killed
 running.run((sys.executable, "-c", "import time; time.sleep(600)"), 600, None, None, 1, console=False)
 """
 

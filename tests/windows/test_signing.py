@@ -23,7 +23,7 @@ JUDGE = """
 import sys
 from pathlib import PureWindowsPath
 from agent.host.errors import HostError
-from agent.host.windows.clock import WindowsClock
+from agent.host.windows.machine import WindowsClock
 from agent.host.windows.signatures import WindowsSignatures
 for path in sys.argv[1:]:
     try:

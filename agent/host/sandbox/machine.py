@@ -6,44 +6,33 @@ from contextlib import suppress
 from pathlib import PureWindowsPath
 
 from agent.host import winerror
-from agent.host.errors import HostError, NotFound
-from agent.host.port import (
-    ROOT_CERTIFICATES,
-    DefaultProxy,
-    Files,
-    Host,
-    Principal,
-    RegistryKind,
-    RegistryValue,
-    ServiceState,
-    StartType,
-)
-from agent.host.principals import SIDS
-from agent.host.reboot_reasons import COMPUTER_NAMES
-from agent.host.sandbox.access import SandboxAccess
-from agent.host.sandbox.defender import SandboxDefender
-from agent.host.sandbox.descriptors import Descriptors
-from agent.host.sandbox.environment import SandboxEnvironment
-from agent.host.sandbox.events import SandboxEventLog
+from agent.host.errors import HostError, NoAnswer, NotFound
+from agent.host.files import Files
+from agent.host.loopback import HttpLoopback
+from agent.host.port import ROOT_CERTIFICATES, Host, Principal, RegistryKind, RegistryValue
+from agent.host.protection import SIDS
+from agent.host.registry_contents import COMPUTER_NAMES
+from agent.host.sandbox.descriptors import Descriptors, SandboxAccess
 from agent.host.sandbox.facts import SandboxFacts
-from agent.host.sandbox.features import SandboxFeatures, take_effect
 from agent.host.sandbox.files import SandboxFiles
-from agent.host.sandbox.firewall import SandboxFirewall
-from agent.host.sandbox.loopback import SandboxLoopback
-from agent.host.sandbox.networks import SandboxNetworks
+from agent.host.sandbox.networks import SandboxNetworks, SandboxRoutes
+from agent.host.sandbox.os_settings import (
+    SandboxDefender,
+    SandboxFeatures,
+    SandboxFirewall,
+    SandboxProxies,
+)
 from agent.host.sandbox.places import Drive
 from agent.host.sandbox.power import POWER, SandboxClock, SandboxPower, remove_pending_files, take_name
 from agent.host.sandbox.processes import SandboxProcesses
 from agent.host.sandbox.programs import Programs
-from agent.host.sandbox.registry import SandboxRegistry
-from agent.host.sandbox.roots import SandboxRoots
-from agent.host.sandbox.routes import SandboxRoutes
-from agent.host.sandbox.service_document import ServiceDocument
-from agent.host.sandbox.service_records import NEVER_STARTED, run
+from agent.host.sandbox.registry import SandboxEnvironment, SandboxEventLog, SandboxRegistry, SandboxRoots
+from agent.host.sandbox.service_document import NEVER_STARTED, ServiceDocument, run, state_of
 from agent.host.sandbox.services import SandboxServices
 from agent.host.sandbox.state import State
 from agent.host.sandbox.volume import SandboxVolume
 from agent.host.sddl import SecurityDescriptor
+from agent.host.services import ServiceState, StartType
 
 _TRUSTED_INSTALLER = "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464"
 _PROGRAMS = f"O:{_TRUSTED_INSTALLER}D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;BU)"
@@ -58,7 +47,6 @@ _AT_INSTALLATION = {
     "C:\\Users": "O:SYD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;;0x1200a9;;;BU)(A;OICIIO;GRGX;;;BU)"
     "(A;;0x1200a9;;;WD)(A;OICIIO;GRGX;;;WD)",
 }
-_PROXY = "proxy.json"
 
 
 class Machine:
@@ -75,6 +63,7 @@ class Machine:
         access = SandboxAccess(facts, descriptors)
         clock = SandboxClock(state)
         self._services = services = ServiceDocument(state, programs)
+        self._features = features = SandboxFeatures(state)
         self._networks = networks = SandboxNetworks(state)
         self._routes = routes = SandboxRoutes(state, registry, facts)
         volume = SandboxVolume(drive, descriptors, access, programs.runs_from)
@@ -88,11 +77,11 @@ class Machine:
             ),
             environment=self._environment,
             registry=registry,
-            proxies=_Proxies(state),
+            proxies=SandboxProxies(state),
             firewall=SandboxFirewall(state),
             defender=SandboxDefender(state),
             roots=SandboxRoots(registry),
-            features=SandboxFeatures(state),
+            features=features,
             facts=facts,
             events=SandboxEventLog(state, registry),
             power=SandboxPower(state, registry, facts),
@@ -116,7 +105,7 @@ class Machine:
         """What Windows does first: remove what was to be removed now, start what starts by itself."""
         remove_pending_files(self._registry, self.host.files)
         take_name(self._registry, self._facts)
-        take_effect(self._state)
+        self._features.take_effect()
         self._networks.reboot()
         self._routes.reboot()
         with self._state.changing(POWER) as power:
@@ -144,23 +133,6 @@ class Machine:
             power["booted"] = time.time_ns()
 
 
-class _Proxies:
-    """What WinHTTP would go by."""
-
-    def __init__(self, state: State) -> None:
-        self._state = state
-
-    def default(self) -> DefaultProxy | None:
-        found = self._state.read(_PROXY)
-        return DefaultProxy(found["server"], found["bypass"]) if found else None
-
-    def set_default(self, proxy: DefaultProxy | None) -> None:
-        with self._state.changing(_PROXY) as document:
-            document.clear()
-            if proxy is not None:
-                document.update(server=proxy.server, bypass=proxy.bypass)
-
-
 class _Signatures:
     """In a sandbox there is no Windows that could judge a signature."""
 
@@ -170,3 +142,39 @@ class _Signatures:
     def signer(self, path: PureWindowsPath) -> None:
         if self._files.observe(path) is None:
             raise NotFound("verify", str(path), winerror.ERROR_FILE_NOT_FOUND)
+
+
+_OK = 200
+
+
+class SandboxLoopback:
+    """What programs on the machine answer. Most of them don't run: then they are taken to be well.
+
+    A service that is only recorded as running answers 200 at every port; none of them, and nobody listens.
+
+    What facts.json says of a port goes before that. The system's own ports are asked only where programs of
+    services run for real: nothing else that listens there belongs to the sandbox.
+    """
+
+    def __init__(self, document: ServiceDocument, facts: SandboxFacts, *, run_services: bool) -> None:
+        self._document = document
+        self._facts = facts
+        self._run_services = run_services
+
+    def get(self, port: int, path: str, seconds: float) -> int:
+        if (given := self._facts.answer(port)) is not None:
+            return given
+        try:
+            if self._run_services:
+                return HttpLoopback().get(port, path, seconds)
+            raise NoAnswer("ask", f"port {port}", winerror.WSAECONNREFUSED, "no service of the sandbox runs")
+        except NoAnswer:
+            if self._only_recorded():
+                return _OK
+            raise
+
+    def _only_recorded(self) -> bool:
+        return any(
+            state_of(record) is ServiceState.RUNNING and not record["run"].get("process")
+            for record in self._document.read().values()
+        )

@@ -14,11 +14,6 @@ from agent.host.errors import AccessDenied, NotFound, ReparsePoint, host_error
 from agent.host.names import check_path
 from agent.host.sandbox.state import FOLDER_NAME
 
-ACCESS_DENIED = 5
-FILE_NOT_FOUND = 2
-PATH_NOT_FOUND = 3
-REPARSE_POINT_ENCOUNTERED = 4395
-
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -65,7 +60,7 @@ class Drive:
         """The last element need not exist, and may be a link. Raises for all that is wrong on the way."""
         check_path(action, path)
         if path.drive.upper() != "C:":
-            raise NotFound(action, str(path), PATH_NOT_FOUND, "a sandbox has no drive but C:")
+            raise NotFound(action, str(path), winerror.ERROR_PATH_NOT_FOUND, "a sandbox has no drive but C:")
         place = Place((path.anchor,), self._root, (), None, os.lstat(self._root))
         for name in path.parts[1:]:
             place = self._step(action, path, place, name)
@@ -75,7 +70,7 @@ class Drive:
         """What is there, and is no link."""
         place = self.locate(action, path)
         if place.state is None:
-            raise NotFound(action, str(path), FILE_NOT_FOUND)
+            raise NotFound(action, str(path), winerror.ERROR_FILE_NOT_FOUND)
         if place.is_link:
             raise _link(action, path, place)
         return place
@@ -98,9 +93,13 @@ class Drive:
         if folder.is_link:
             raise _link(action, path, folder)
         if not folder.is_folder:
-            raise NotFound(action, str(path), PATH_NOT_FOUND, f"there is no folder {folder.path}")
+            raise NotFound(
+                action, str(path), winerror.ERROR_PATH_NOT_FOUND, f"there is no folder {folder.path}"
+            )
         if folder.folder is None and name_key(name) == name_key(FOLDER_NAME):
-            raise AccessDenied(action, str(path), ACCESS_DENIED, "the sandbox keeps its own state there")
+            raise AccessDenied(
+                action, str(path), winerror.ERROR_ACCESS_DENIED, "the sandbox keeps its own state there"
+            )
         return self.inside(folder, name)
 
 
@@ -135,7 +134,9 @@ def _find(folder: str, name: str, key: str) -> tuple[str, os.stat_result | None]
 
 
 def _kept_out(name: str) -> AccessDenied:
-    return AccessDenied("reach", name, ACCESS_DENIED, "this system does not let us into its folder")
+    return AccessDenied(
+        "reach", name, winerror.ERROR_ACCESS_DENIED, "this system does not let us into its folder"
+    )
 
 
 def _is_link(state: os.stat_result) -> bool:
@@ -144,4 +145,6 @@ def _is_link(state: os.stat_result) -> bool:
 
 
 def _link(action: str, path: PureWindowsPath, link: Place) -> ReparsePoint:
-    return ReparsePoint(action, str(path), REPARSE_POINT_ENCOUNTERED, f"{link.path} leads elsewhere")
+    return ReparsePoint(
+        action, str(path), winerror.ERROR_REPARSE_POINT_ENCOUNTERED, f"{link.path} leads elsewhere"
+    )

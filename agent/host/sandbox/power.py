@@ -7,9 +7,17 @@ from pathlib import PureWindowsPath
 
 from agent.host import winerror
 from agent.host.errors import HostError, WrongKind, host_error
-from agent.host.pending_moves import PREFIX, pending_moves
-from agent.host.port import Files, RegistryKind, RegistryValue
-from agent.host.reboot_reasons import NAMES, PENDING_MOVES, SESSION_MANAGER, next_host_name, reboot_reasons
+from agent.host.files import Files
+from agent.host.port import RegistryKind, RegistryValue
+from agent.host.registry_contents import (
+    NAMES,
+    PENDING_MOVES,
+    PREFIX,
+    SESSION_MANAGER,
+    next_host_name,
+    pending_moves,
+    reboot_reasons,
+)
 from agent.host.sandbox.facts import SandboxFacts
 from agent.host.sandbox.registry import SandboxRegistry
 from agent.host.sandbox.state import State

@@ -1,26 +1,117 @@
 """The folder in which a sandbox keeps what Windows keeps outside its files: C: doesn't show it.
 
 Several processes use a sandbox at once. Whoever changes a document holds the lock from reading it to writing
-it; whoever only reads needs none, because a document is replaced as a whole. Nothing is flushed down to
-the disk: a sandbox has to outlive the kill of a process, not the loss of power, and a flush takes longer
-than all the rest.
+it; whoever only reads needs none, because a document is replaced as a whole. A bell that every process hears
+tells of each change, so that nobody polls. Nothing is flushed down to the disk: a sandbox has to outlive the
+kill of a process, not the loss of power, and a flush takes longer than all the rest.
 """
 
+import errno
 import json
 import os
 import pathlib
+import select
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
-
-from agent.host.sandbox.bell import Bell, ring
 
 FOLDER_NAME = ".sandbox"
 _RETRY_SECONDS = 0.005
 
 Document = dict[str, Any]
+
+
+_POLL_SECONDS = 0.05
+"""Between two looks where the system has neither named pipes nor descriptors of processes: Windows has both,
+and Python's standard library neither."""
+
+
+if sys.platform == "linux":
+
+    class Bell:
+        """Hears what rings from its making on: what rang before `wait` ends it at once.
+
+        Who waits has a named pipe in the folder of bells; who rings writes a byte to each. Linux tells of the
+        end of any process by a descriptor.
+        """
+
+        def __init__(self, folder: pathlib.Path) -> None:
+            name = os.urandom(8).hex()
+            self._path = folder / name
+            hung_up_elsewhere = folder.parent / f"bell-{name}"
+            os.mkfifo(hung_up_elsewhere, 0o600)
+            # For writing too, or the pipe would be at its end whenever nobody rings.
+            self._pipe = os.open(hung_up_elsewhere, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+            # Only now, for whoever rings removes a pipe that nobody has open.
+            hung_up_elsewhere.rename(self._path)
+
+        def wait(self, seconds: float, pids: Collection[int] = ()) -> None:
+            """Until it rings, one of the processes is gone, or the time is up."""
+            processes = [process for pid in pids if (process := _process(pid)) is not None]
+            try:
+                if len(processes) < len(pids):
+                    return
+                poll = select.poll()
+                for descriptor in (self._pipe, *processes):
+                    poll.register(descriptor, select.POLLIN)
+                poll.poll(max(0.0, seconds) * 1000)
+                with suppress(BlockingIOError):
+                    os.read(self._pipe, 1 << 16)
+            finally:
+                for process in processes:
+                    os.close(process)
+
+        def ring(self) -> None:
+            """For this one alone, from another thread."""
+            with suppress(BlockingIOError):
+                os.write(self._pipe, b"!")
+
+        def close(self) -> None:
+            self._path.unlink(missing_ok=True)
+            os.close(self._pipe)
+
+    def ring(folder: pathlib.Path) -> None:
+        for bell in folder.iterdir():
+            try:
+                pipe = os.open(bell, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            except FileNotFoundError:
+                continue
+            except OSError as failure:
+                if failure.errno != errno.ENXIO:
+                    raise
+                # Whoever made it was killed: nobody has it open for reading.
+                bell.unlink(missing_ok=True)
+                continue
+            # A full pipe rings already; one that is closed meanwhile has nobody waiting.
+            with suppress(BlockingIOError, BrokenPipeError):
+                os.write(pipe, b"!")
+            os.close(pipe)
+
+    def _process(pid: int) -> int | None:
+        try:
+            return os.pidfd_open(pid)
+        except ProcessLookupError:
+            return None
+
+else:
+
+    class Bell:
+        def __init__(self, folder: pathlib.Path) -> None:
+            pass
+
+        def wait(self, seconds: float, pids: Collection[int] = ()) -> None:  # noqa: ARG002 - looked at after
+            time.sleep(max(0.0, min(seconds, _POLL_SECONDS)))
+
+        def ring(self) -> None:
+            pass
+
+        def close(self) -> None:
+            pass
+
+    def ring(folder: pathlib.Path) -> None:
+        pass
 
 
 class State:

@@ -15,10 +15,9 @@ from agent.host.errors import (
     WrongKind,
 )
 from agent.host.sandbox import held
-from agent.host.sandbox.access import ADD_FILE, SandboxAccess
-from agent.host.sandbox.descriptors import Descriptors
+from agent.host.sandbox.descriptors import ADD_FILE, Descriptors, SandboxAccess
 from agent.host.sandbox.failure import telling
-from agent.host.sandbox.places import ACCESS_DENIED, FILE_NOT_FOUND, REPARSE_POINT_ENCOUNTERED, Drive, Place
+from agent.host.sandbox.places import Drive, Place
 from agent.host.sddl import SecurityDescriptor
 
 
@@ -32,7 +31,7 @@ class SandboxVolume:
     def check_target(self, path: PureWindowsPath) -> None:
         place = self._drive.locate("write", path)
         if place.is_link:
-            raise ReparsePoint("write", str(path), REPARSE_POINT_ENCOUNTERED)
+            raise ReparsePoint("write", str(path), winerror.ERROR_REPARSE_POINT_ENCOUNTERED)
         if place.is_folder:
             raise WrongKind("write", str(path), winerror.ERROR_DIRECTORY_NOT_SUPPORTED)
 
@@ -100,7 +99,7 @@ class SandboxVolume:
     def remove(self, path: PureWindowsPath) -> None:
         place = self._drive.locate("remove", path)
         if place.state is None:
-            raise NotFound("remove", str(path), FILE_NOT_FOUND)
+            raise NotFound("remove", str(path), winerror.ERROR_FILE_NOT_FOUND)
         if place.is_folder:
             raise WrongKind("remove", str(path), winerror.ERROR_DIRECTORY_NOT_SUPPORTED)
         if place.is_file:
@@ -121,7 +120,7 @@ class SandboxVolume:
     def _check_removable(self, action: str, place: Place) -> None:
         self._access.require_removal(action, place)
         if self._runs(place):
-            raise ProgramRunning(action, str(place.path), ACCESS_DENIED)
+            raise ProgramRunning(action, str(place.path), winerror.ERROR_ACCESS_DENIED)
         held.check_free(action, place)
 
     def _check_movable(self, place: Place) -> None:
@@ -131,7 +130,7 @@ class SandboxVolume:
             return
         for below in self._files_below(place):
             if self._runs(below) or held.is_held(below):
-                raise InUse("move", str(place.path), ACCESS_DENIED, f"{below.path} is open")
+                raise InUse("move", str(place.path), winerror.ERROR_ACCESS_DENIED, f"{below.path} is open")
 
     def _files_below(self, folder: Place) -> Iterator[Place]:
         for name in os.listdir(folder.file):  # noqa: PTH208

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from agent.host import winerror
 from agent.host.errors import AccessDenied, ServiceNotRunning
-from agent.host.exclusions import is_refusal
 from agent.host.windows.api.com import ask, check_awaited, management
 from agent.host.windows.failure import Advices, code_of, failed, telling
 
@@ -47,3 +46,12 @@ def _call(method: str, what: str, path: str) -> None:
 
     if result := ask(call):
         raise failed(code_of(result), f"{_CLASS}.{method}")
+
+
+def is_refusal(answer: str) -> bool:
+    r"""No path, but a sentence, as "N/A: Must be an administrator to view exclusions".
+
+    A path has a colon after its drive at most; but one for some scans alone ends as \:{ScanTrigger:OnAccess}.
+    """
+    beginning, _, _ = answer.partition("\\")
+    return ":" in beginning[len("C:") :]

@@ -23,6 +23,9 @@ _MILLISECONDS = 1
 """The least that a pipe is waited for: 0 is whatever its owner chose."""
 _PIPE_IS_BUSY = {winerror.ERROR_SEM_TIMEOUT, winerror.ERROR_PIPE_BUSY}
 """Every instance of it has a client."""
+_CONTAINERS = "SELECT InstallState FROM Win32_OptionalFeature WHERE Name = 'Containers'"
+_INSTALL_STATES = {1: True, 2: False, 3: False}
+"""Enabled, disabled, absent. One that is not known cannot be told."""
 _NOT_A_FOLDER = {winerror.ERROR_FILE_NOT_FOUND, winerror.ERROR_PATH_NOT_FOUND, winerror.ERROR_DIRECTORY}
 
 
@@ -80,7 +83,7 @@ class WindowsFacts:
         from agent.host.windows.api.network import addresses  # noqa: PLC0415 - loads iphlpapi.dll
 
         with telling("list", "network addresses"):
-            return [NetworkAddress(*found) for found in addresses()]
+            return [found for _, found in addresses()]
 
     def listening_ports(self) -> Sequence[ListeningPort]:
         import psutil  # noqa: PLC0415 - psutil, 2.7 MB of the resident service
@@ -114,9 +117,17 @@ class WindowsFacts:
             return socket.gethostname()  # by GetComputerNameEx: the physical DNS host name
 
     def containers_feature(self) -> bool | None:
-        from agent.host.windows.containers_feature import is_installed  # noqa: PLC0415 - traceback, 0.3 MB
+        """By WMI: that needs no administrator, as DISM does."""
+        from agent.host.windows.api.com import ask, management  # noqa: PLC0415 - traceback, 0.3 MB
 
-        return is_installed()
+        def read() -> list[int]:
+            return [feature.InstallState for feature in management("root\\cimv2").query(_CONTAINERS)]
+
+        try:
+            states = ask(read)
+        except Win32Error:
+            return None
+        return _INSTALL_STATES.get(states[0]) if states else None
 
     def system_directory(self) -> PureWindowsPath:
         with telling("ask for", "the Windows folder"):

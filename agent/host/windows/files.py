@@ -1,18 +1,17 @@
 """Files and folders. No reparse point is followed, and none can be slipped in while a path is walked."""
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path, PureWindowsPath
+from threading import Lock
 from typing import TypeVar
 
+from agent.hashing import new_sha256
 from agent.host import winerror
 from agent.host.errors import InUse, NotFound, ProgramRunning
-from agent.host.names import check_path
-from agent.host.pending_moves import forget_removal
-from agent.host.port import (
-    Clock,
+from agent.host.files import (
     Content,
     Entry,
     Examined,
@@ -22,14 +21,15 @@ from agent.host.port import (
     KeyChange,
     Reading,
     RoutingChange,
-    Watch,
 )
-from agent.host.reparse_points import symbolic_target
+from agent.host.names import check_path
+from agent.host.port import Clock, Watch
+from agent.host.registry_contents import forget_removal
 from agent.host.replacing import VolumeFiles, added, patiently
 from agent.host.sddl import SecurityDescriptor
 from agent.host.windows.api import files as api
 from agent.host.windows.api import security
-from agent.host.windows.digests import Digests
+from agent.host.windows.api.files import symbolic_target
 from agent.host.windows.failure import Win32Error, failed, telling
 from agent.host.windows.file_watch import FileWatch, JointWatch
 from agent.host.windows.registry import WindowsRegistry
@@ -38,8 +38,15 @@ from agent.host.windows.walking import expect, folder_of, kind_of, opened, refus
 Result = TypeVar("Result")
 
 _FIRST_BLOCK = 1 << 14
+"""Most files have no more, and a buffer is filled with zeros before anything is read into it."""
 _LARGEST_BLOCK = 1 << 18
-"""Larger ones a heap does not keep: each would be asked of Windows anew."""
+"""What a processor's cache holds, so that it is hashed there. Larger ones a heap does not keep: each would be
+asked of Windows each time."""
+_LARGE = 1 << 20
+"""Of these the hash is remembered: kubelet.exe alone is 100 MB."""
+_TICK_SECONDS = 0.1
+"""More than file systems' clocks take from one time to the next. Of what was written less long ago, the same
+time and size say nothing."""
 
 _NEEDS_PRIVILEGE = {winerror.ERROR_ACCESS_DENIED, winerror.ERROR_INVALID_OWNER}
 """The other: only with SeRestorePrivilege may a file be given to anybody."""
@@ -51,7 +58,7 @@ _TO_MEND = (*_TO_REMOVE, security.TAKE_OWNERSHIP)
 class WindowsFiles(VolumeFiles):
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._digests = Digests(clock)
+        self._digests = _Digests(clock)
         self._volume: _Volume = _Volume()
 
     def observe(self, path: PureWindowsPath) -> FileState | None:
@@ -208,6 +215,37 @@ class WindowsFiles(VolumeFiles):
         return JointWatch(paths, self._clock, keys, routing=routing)
 
 
+class _Digests:
+    """What files contain, by hash; of large ones kept, in this process alone, until one is written to."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._known: dict[PureWindowsPath, tuple[object, str]] = {}
+        self._lock = Lock()
+
+    def of(self, path: PureWindowsPath, handle: int, state: FileState) -> str:
+        """It is read only if need be. Nobody may be writing: the handle shares no writing."""
+        if state.size < _LARGE:
+            return _sha256(api.views(handle, _FIRST_BLOCK))
+        identity = api.index_of(handle), state.size, state.modified
+        with self._lock:  # who asks while somebody else reads it need not read it, too
+            seen, known = self._known.get(path, (None, ""))
+            if seen == identity:
+                return known
+            settled = self._clock.now() - state.modified > _TICK_SECONDS
+            found = _sha256(api.views(handle, _LARGEST_BLOCK))
+            if settled:
+                self._known[path] = identity, found
+            return found
+
+
+def _sha256(content: Iterable[memoryview]) -> str:
+    digest = new_sha256()
+    for block in content:
+        digest.update(block)
+    return digest.hexdigest()
+
+
 class _Reading:
     def __init__(self, handle: int) -> None:
         self._handle = handle
@@ -352,7 +390,7 @@ def _file(path: PureWindowsPath, share: int) -> Iterator[int]:
 
 
 def _blocks(handle: int, limit: int | None = None) -> Iterator[bytes]:
-    """Small at first, as most files are: a buffer is filled with zeros before anything is read into it."""
+    """Small ones at first, as most files are."""
     size = _FIRST_BLOCK
     left = math.inf if limit is None else limit
     while left > 0 and (block := api.read(handle, int(min(size, left)))):

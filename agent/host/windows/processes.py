@@ -14,7 +14,7 @@ from agent.host.errors import AccessDenied, HostError, InUse, NotFound, TimedOut
 from agent.host.port import Completed, Facts, ProcessInfo
 from agent.host.protection import PRIVATE_FILE
 from agent.host.windows.api import files
-from agent.host.windows.api.clock import started_at
+from agent.host.windows.api.machine import started_at
 from agent.host.windows.api.processes import QUERY_LIMITED, SYNCHRONIZE, TERMINATE, Process
 from agent.host.windows.failure import Win32Error, telling
 from agent.host.windows.walking import opened

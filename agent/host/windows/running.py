@@ -1,12 +1,18 @@
-"""Running a program to its end. Apart from `processes`, which the resident service needs without this."""
+"""Running a program to its end, in a job from its first moment (kernel32).
 
+One that is taken into a job when it is there already stays for ever, suspended, where whoever made it is
+killed in between; and Python's subprocess knows no jobs. Apart from `processes`, which the resident service
+needs without this.
+"""
+
+import ctypes
 import msvcrt
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from ctypes import wintypes
 from pathlib import PureWindowsPath
-from typing import Self
 
 import win32file
 import win32job
@@ -14,17 +20,71 @@ import win32job
 from agent.amounts import in_seconds
 from agent.host import commandline, winerror
 from agent.host.errors import BadName, TimedOut
-from agent.host.port import Completed, FileKind
+from agent.host.files import FileKind
+from agent.host.port import Completed
 from agent.host.windows.api import files
-from agent.host.windows.api.creation import NO_CONSOLE, UNSEEN_CONSOLE, created
+from agent.host.windows.api.binding import dll, judged, last_failure, succeeding
 from agent.host.windows.api.processes import Process
 from agent.host.windows.failure import telling
 from agent.host.windows.walking import expect, folder_of
 
 _BLOCK = 1 << 16
 
+NO_CONSOLE = 0x0000_0008
+"""DETACHED_PROCESS"""
+UNSEEN_CONSOLE = 0x0800_0000
+"""CREATE_NO_WINDOW"""
 
-class Job:
+_UNICODE_ENVIRONMENT = 0x0000_0400
+_WITH_ATTRIBUTES = 0x0008_0000
+_WITH_STREAMS = 0x0100
+_HANDLES, _JOBS = 0x0002_0002, 0x0002_000D
+
+_BOOL = wintypes.BOOL
+_DWORD = wintypes.DWORD
+_HANDLE = wintypes.HANDLE
+_POINTER = ctypes.c_void_p
+_SIZE = ctypes.c_size_t
+
+
+class _Start(ctypes.Structure):
+    """STARTUPINFOEXW"""
+
+    # fmt: off
+    _fields_ = (
+        ("size", _DWORD), ("texts", _POINTER * 3), ("window", _DWORD * 7), ("flags", _DWORD),
+        ("show", wintypes.WORD), ("reserved_size", wintypes.WORD), ("reserved", _POINTER),
+        ("streams", _HANDLE * 3), ("attributes", _POINTER),
+    )
+    # fmt: on
+
+
+class _Made(ctypes.Structure):
+    """PROCESS_INFORMATION"""
+
+    _fields_ = (("process", _HANDLE), ("thread", _HANDLE), ("pid", _DWORD), ("thread_id", _DWORD))
+
+
+_kernel32 = dll("kernel32")
+_delete_list = judged(_kernel32, "DeleteProcThreadAttributeList", None, _POINTER)
+# fmt: off
+_initialize_list = judged(
+    _kernel32, "InitializeProcThreadAttributeList", _BOOL,
+    _POINTER, _DWORD, _DWORD, ctypes.POINTER(_SIZE),
+)
+_add_to_list = succeeding(
+    _kernel32, "UpdateProcThreadAttribute", _BOOL,
+    _POINTER, _DWORD, _SIZE, _POINTER, _SIZE, _POINTER, _POINTER,
+)
+_create = succeeding(
+    _kernel32, "CreateProcessW", _BOOL,
+    wintypes.LPCWSTR, wintypes.LPWSTR, _POINTER, _POINTER, _BOOL, _DWORD, wintypes.LPCWSTR, wintypes.LPCWSTR,
+    ctypes.POINTER(_Start), ctypes.POINTER(_Made),
+)
+# fmt: on
+
+
+class Job(AbstractContextManager["Job"]):
     """A job object: a process and all that it starts, ended together.
 
     Ends whatever still runs in it when it is closed, also by this process' own end.
@@ -34,9 +94,6 @@ class Job:
         # What the types say of it is not what it does. An empty name is none.
         self.handle: int = win32job.CreateJobObject(None, "")  # type: ignore[func-returns-value,assignment]
         self._limit(win32job.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         win32file.CloseHandle(self.handle)
@@ -134,15 +191,52 @@ def _start(
     errors: int,
     console: int,
 ) -> Process:
-    """The streams are numbers of C's library."""
+    """The streams are numbers of C's library. It inherits no other handles than theirs."""
     nothing = os.open(os.devnull, os.O_RDONLY)
     try:
-        handles = tuple(map(msvcrt.get_osfhandle, (nothing, output, errors)))
-        line = commandline.join(command)
-        where = None if directory is None else str(directory)
-        return created(int(job.handle), command[0], line, handles, environment, where, console)
+        streams = tuple(map(msvcrt.get_osfhandle, (nothing, output, errors)))
+        for handle in streams:
+            os.set_handle_inheritable(handle, True)
+        with _attributes(int(job.handle), streams) as attributes:
+            start = _Start(
+                size=ctypes.sizeof(_Start), flags=_WITH_STREAMS, streams=streams, attributes=attributes
+            )
+            made = _Made()
+            line = ctypes.create_unicode_buffer(commandline.join(command))
+            block = None if environment is None else ctypes.create_unicode_buffer(_block(environment))
+            flags = console | _WITH_ATTRIBUTES | _UNICODE_ENVIRONMENT
+            where = None if directory is None else str(directory)
+            _create(command[0], line, None, None, True, flags, block, where, start, made)
+        win32file.CloseHandle(made.thread)
+        return Process.made(made.pid, made.process)
     finally:
         os.close(nothing)
+
+
+@contextmanager
+def _attributes(job: int, streams: Sequence[int]) -> Iterator[int]:
+    size = _SIZE()
+    _initialize_list(None, 2, 0, size)  # fails, and says how much room it takes
+    room = ctypes.create_string_buffer(size.value)
+    attributes = ctypes.addressof(room)
+    if not _initialize_list(attributes, 2, 0, size):
+        raise last_failure("InitializeProcThreadAttributeList")
+    # Windows keeps the addresses of these. A handle may be named once only.
+    jobs, handles = (_HANDLE * 1)(job), (_HANDLE * len({*streams}))(*{*streams})
+    try:
+        for kind, values in ((_JOBS, jobs), (_HANDLES, handles)):
+            _add_to_list(attributes, 0, kind, values, ctypes.sizeof(values), None, None)
+        yield attributes
+    finally:
+        _delete_list(attributes)
+
+
+def _block(environment: Mapping[str, str]) -> str:
+    """As Windows has it: in the order of names, each with an end of its own. Raises ValueError for a NUL."""
+    named = sorted(environment.items(), key=lambda item: item[0].upper())
+    if any("\0" in name + value for name, value in named):
+        raise ValueError("a variable cannot contain a NUL character")
+    return "".join(f"{name}={value}\0" for name, value in named) or "\0"
 
 
 class _Kept(threading.Thread):

@@ -14,7 +14,7 @@ import win32service
 
 from agent.host import winerror
 from agent.host.errors import HostError
-from agent.host.port import ENDING, Control, ServiceProgram, ServiceState
+from agent.host.services import ENDING, Control, ServiceProgram, ServiceState
 from agent.host.windows.failure import telling
 
 START_HINT_SECONDS = 30.0

@@ -7,16 +7,17 @@ second. For four services that takes 0.17 % of a processor; notifications took 0
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Self
+from contextlib import AbstractContextManager
 
 from agent.host import winerror
 from agent.host.errors import MarkedForDeletion, NotFound
-from agent.host.port import Clock, ServiceEvent, ServiceState, ServiceStatus
+from agent.host.port import Clock
+from agent.host.services import ServiceEvent, ServiceState, ServiceStatus
 from agent.host.windows.api.processes import Process, wait_for_any
 from agent.host.windows.api.service_control import CONNECT, Manager
 from agent.host.windows.closing import Closing
 from agent.host.windows.failure import Win32Error, telling
-from agent.host.windows.scm import QUERY_STATUS
+from agent.host.windows.services import QUERY_STATUS
 
 _MOST_PROCESSES = 63
 """Windows waits for no more than 64 handles; of further processes the SCM's word must do."""
@@ -29,7 +30,7 @@ _WAITING_SECONDS = 0.1
 _SETTLED = {ServiceState.RUNNING, ServiceState.STOPPED, ServiceState.PAUSED}
 
 
-class WatchedService:
+class WatchedService(AbstractContextManager["WatchedService"]):
     """A ServiceView (agent.host.waiting): one service and its process."""
 
     def __init__(self, name: str) -> None:
@@ -40,9 +41,6 @@ class WatchedService:
         self._process: Process | None = None
         self._gone = False
         self._pause = _FIRST_SECONDS
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -91,8 +89,7 @@ class WatchedService:
 
 class ServiceWatch(Closing[ServiceEvent]):
     def __init__(self, names: Iterable[str], clock: Clock) -> None:
-        super().__init__()
-        self._clock = clock
+        super().__init__(clock)
         self._pause = _SECONDS
         self._services: list[_Known] = []
         try:
@@ -102,24 +99,14 @@ class ServiceWatch(Closing[ServiceEvent]):
             self.close()
             raise
 
-    def wait(self, seconds: float) -> Sequence[ServiceEvent]:
-        deadline = self._clock.monotonic() + seconds
-        with self._busy:
-            while not self._closed:
-                events = [event for known in self._services for event in known.news()]
-                left = deadline - self._clock.monotonic()
-                if events or left <= 0:
-                    return events
-                processes = [handle for known in self._services for handle in known.handles()]
-                if (
-                    wait_for_any([self._closing, *processes[:_MOST_PROCESSES]], min(left, self._until_next()))
-                    == 0
-                ):
-                    break
-        return []
+    def _news(self) -> Sequence[ServiceEvent]:
+        return [event for known in self._services for event in known.news()]
 
-    def _until_next(self) -> float:
-        """Return how long until the SCM is asked again."""
+    def _events(self) -> Sequence[int]:
+        return [handle for known in self._services for handle in known.handles()][:_MOST_PROCESSES]
+
+    def _longest_wait(self) -> float:
+        """Until the SCM is asked again."""
         if all(known.is_settled for known in self._services):
             self._pause = _FIRST_SECONDS
             return _SECONDS

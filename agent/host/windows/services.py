@@ -1,16 +1,20 @@
-"""Services, as the service control manager keeps them."""
+"""Services, as the service control manager keeps them, and what is asked of it: tests can stand in for it.
 
+The numbers are those of winsvc.h.
+"""
+
+import enum
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from threading import Thread
-from typing import Any
+from typing import Any, NamedTuple, Protocol, Self
 
 from agent.host import commandline, winerror
 from agent.host.definitions import NO_PROGRAM, check_service_name, differing_fields, image_path
 from agent.host.errors import AccessDenied, HostError, NotFound, host_error
-from agent.host.port import (
-    Clock,
+from agent.host.port import Clock, Watch
+from agent.host.services import (
     Control,
     InstalledService,
     Recovery,
@@ -22,26 +26,18 @@ from agent.host.port import (
     ServiceStatus,
     SidType,
     StartType,
-    Watch,
 )
 from agent.host.waiting import ServiceView, stopped_without_a_word, wait_for
 from agent.host.windows.failure import Win32Error, failed, telling
-from agent.host.windows.scm import (
-    CHANGE_CONFIG,
-    CONTINUE,
-    DELETE,
-    QUERY_CONFIG,
-    QUERY_STATUS,
-    START,
-    STOP,
-    OpenService,
-    RecoverySetting,
-    Registration,
-    ServiceControlManager,
-    ServiceKey,
-    Setting,
-    SettingValue,
-)
+
+QUERY_CONFIG = 0x0001
+CHANGE_CONFIG = 0x0002
+QUERY_STATUS = 0x0004
+START = 0x0010
+STOP = 0x0020
+CONTINUE = 0x0040
+"""SERVICE_PAUSE_CONTINUE, and new parameters"""
+DELETE = 0x1_0000
 
 DELETE_SECONDS = 10.0
 """How long others may keep a handle to a deleted service: an open services.msc does so until it is closed."""
@@ -81,6 +77,75 @@ _START_NUMBERS = {
 }
 # fmt: on
 _START_TYPES = {_MANUAL: StartType.MANUAL, _DISABLED: StartType.DISABLED}
+
+
+class Setting(enum.IntEnum):
+    """Info levels of ChangeServiceConfig2: a Windows may not know some of them."""
+
+    DESCRIPTION = 1
+    RECOVERY = 2
+    DELAYED = 3
+    ON_ERROR_EXIT = 4
+    SID_TYPE = 5
+    PRESHUTDOWN = 7
+
+
+class RecoverySetting(NamedTuple):
+    actions: tuple[tuple[int, int], ...]
+    """SC_ACTION_TYPE and milliseconds."""
+    reset_seconds: int
+
+
+SettingValue = str | int | bool | RecoverySetting
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """What CreateService and ChangeServiceConfig take. In a change, None leaves a part as it is."""
+
+    name: str
+    display_name: str | None
+    start: int | None
+    image_path: str | None
+    dependencies: tuple[str, ...] | None
+    account: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceKey:
+    """What only the service's registry key tells."""
+
+    environment: Mapping[str, str]
+    dependencies: tuple[str, ...]
+    image_path: str
+    """Word for word: QueryServiceConfig tells it with its variables expanded."""
+
+
+class OpenService(Protocol):
+    """An open handle. Every method raises Win32Error, as those of the manager do."""
+
+    def registration(self) -> Registration: ...
+    def register(self, registration: Registration) -> None:
+        """ChangeServiceConfig."""
+
+    def setting(self, setting: Setting) -> SettingValue: ...
+    def set(self, setting: Setting, value: SettingValue) -> None: ...
+    def status(self) -> ServiceStatus: ...
+    def start(self, arguments: Sequence[str]) -> None: ...
+    def control(self, control: int) -> None: ...
+    def delete(self) -> None: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_: object) -> None: ...
+
+
+class ServiceControlManager(Protocol):
+    def open(self, name: str, access: int) -> OpenService: ...
+    def create(self, registration: Registration, access: int) -> OpenService: ...
+    def list(self) -> Mapping[str, ServiceStatus]: ...
+    def key(self, name: str) -> ServiceKey: ...
+    def set_environment(self, name: str, environment: Mapping[str, str]) -> None: ...
+
 
 _DEFAULTS: dict[Setting, SettingValue] = {
     Setting.DESCRIPTION: "",

@@ -11,8 +11,8 @@ from functools import cache, partial
 from pathlib import PureWindowsPath
 
 from agent.host import winerror
+from agent.host.files import FileKind
 from agent.host.names import check_path
-from agent.host.port import FileKind
 from agent.host.windows.api import files as api
 from agent.host.windows.api.machine import windows_directory
 from agent.host.windows.failure import Win32Error, failed

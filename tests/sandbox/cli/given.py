@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from agent.cli import main
-from agent.host.port import Host, ServiceDefinition
+from agent.host.port import Host
 from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
+from agent.host.services import ServiceDefinition
 from sandbox.engine.world import picture
 
 DATA = Path(__file__).parents[2] / "data" / "ignition"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PureWindowsPath
 from typing import Any, NamedTuple
 
-from agent.host.port import FileKind, Files
+from agent.host.files import FileKind, Files
 from agent.sources import forms
 from agent.sources.cloudconfig import settings, written_files
 from agent.sources.ignition import spec2, spec3

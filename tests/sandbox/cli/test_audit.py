@@ -12,7 +12,7 @@ import pytest
 from agent.cli.streams import many
 from agent.engine import planning, repairing, run
 from agent.host.errors import InUse, NotFound
-from agent.host.port import Host, RegistryKind, RegistryValue, ServiceDefinition
+from agent.host.port import Host, RegistryKind, RegistryValue
 from agent.host.protection import (
     PRIVATE_DIRECTORY,
     PRIVATE_FILE,
@@ -22,6 +22,7 @@ from agent.host.protection import (
 )
 from agent.host.sandbox.files import SandboxFiles
 from agent.host.sddl import FILE_EXECUTE, FILE_READ, SecurityDescriptor
+from agent.host.services import ServiceDefinition
 from sandbox.cli.given import Machine, program
 
 SOMEBODY = "S-1-5-21-1-2-3-1001"

@@ -8,7 +8,7 @@ from pathlib import Path, PureWindowsPath
 
 import pytest
 
-from agent.host.port import ServiceDefinition, ServiceState
+from agent.host.services import ServiceDefinition, ServiceState
 from sandbox.cli.given import CONTAINERD, DATA, WORKER, Answer, Machine, program
 from sandbox.cli.metadata_service import AWS, Metadata
 

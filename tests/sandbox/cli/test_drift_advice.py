@@ -10,7 +10,7 @@ import pytest
 from agent.engine.parts import AUDITED, OF_OPERATOR
 from agent.engine.progress import Silent
 from agent.engine.run import make_so
-from agent.host.port import ServiceDefinition
+from agent.host.services import ServiceDefinition
 from agent.release import RELEASE
 from agent.spec import Directory, File, Inline, Protection, Specification
 from sandbox.cli.given import WORKER, Machine, program

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from agent.host.port import Principal
-from agent.host.principals import SIDS
+from agent.host.protection import SIDS
 from agent.host.sddl import ADMINISTRATORS, SYSTEM, SecurityDescriptor
 from sandbox.cli.given import Answer, Machine, program
 from unit.fetch.authority import issue, serving

@@ -16,10 +16,11 @@ import pytest
 from agent.cli import main
 from agent.engine.machine_lock import COMMAND_LOCK, LOCK
 from agent.host.errors import AccessDenied, ProgramRunning
-from agent.host.port import Examined, InstalledService, ServiceState
+from agent.host.files import Examined
 from agent.host.protection import PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox.files import SandboxFiles
 from agent.host.sddl import SecurityDescriptor
+from agent.host.services import InstalledService, ServiceState
 from agent.sources.kubelet.node import NEWEST
 from agent.sources.worker import KUBELET_LOG
 from sandbox.cli.given import CONTAINERD, WORKER, Machine, program

@@ -12,9 +12,9 @@ from pathlib import PureWindowsPath
 import pytest
 
 from agent.cli import bootstrap
-from agent.host.port import ServiceState
-from agent.host.sandbox.firewall import DOCUMENT
+from agent.host.sandbox.os_settings import FIREWALL
 from agent.host.sandbox.state import State
+from agent.host.services import ServiceState
 from sandbox.cli.given import Machine
 from sandbox.engine.world import Killed, Power, powered
 
@@ -131,7 +131,7 @@ def test_what_nobody_can_tell_does_not_keep_all_else_from_being_told(
     bare: Machine,
 ) -> None:
     bare.wmcb("prepare", *given(bare, FILE + RULE))
-    with State(bare.place).changing(DOCUMENT) as document:
+    with State(bare.place).changing(FIREWALL) as document:
         document["refuses"] = 1753  # the firewall's service is stopped
     bare.host.files.remove(PureWindowsPath(NOTE))
     answer = bare.wmcb("status")
@@ -149,7 +149,7 @@ def test_what_nobody_can_tell_does_not_keep_all_else_from_being_told(
 def test_a_reset_takes_back_what_can_be_looked_at_and_the_next_one_the_rest(bare: Machine) -> None:
     before = bare.picture()
     bare.wmcb("prepare", *given(bare, FILE + RULE))
-    with State(bare.place).changing(DOCUMENT) as document:
+    with State(bare.place).changing(FIREWALL) as document:
         document["refuses"] = 1753  # the firewall's service is stopped
     stays = (
         "firewall rule kubelet stays, and the next reset takes it back:"
@@ -167,7 +167,7 @@ def test_a_reset_takes_back_what_can_be_looked_at_and_the_next_one_the_rest(bare
         assert bare.host.files.observe(PureWindowsPath(NOTE)) is None
         (left,) = bare.wmcb("status", "-o", "json").document["resources"]
         assert left["resource"] == ["firewall_rule", "kubelet"]
-    with State(bare.place).changing(DOCUMENT) as document:
+    with State(bare.place).changing(FIREWALL) as document:
         del document["refuses"]
     assert bare.wmcb("reset").code == 0
     assert bare.picture() == before

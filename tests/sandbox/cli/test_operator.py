@@ -16,11 +16,11 @@ from agent.engine.parts import OF_OPERATOR
 from agent.engine.progress import Silent
 from agent.engine.run import make_so
 from agent.host.errors import AccessDenied, host_error
-from agent.host.port import InstalledService, ServiceDefinition, ServiceState
 from agent.host.protection import PRIVATE_FILE
-from agent.host.sandbox.roots import SandboxRoots
+from agent.host.sandbox.registry import SandboxRoots
 from agent.host.sandbox.services import SandboxServices
 from agent.host.sddl import SecurityDescriptor
+from agent.host.services import InstalledService, ServiceDefinition, ServiceState
 from agent.sources.trusted_certificates import trusted
 from agent.spec import EnvironmentVariable, Specification
 from agent.spec.trusted_certificate import TrustedCertificate

@@ -14,9 +14,10 @@ from urllib.parse import quote
 import pytest
 
 from agent.cli.checking import CLUSTER_CHECK, IDS, SKEW_CHECK
-from agent.host.port import RegistryKind, RegistryValue, ServiceDefinition, StartType
+from agent.host.port import RegistryKind, RegistryValue
 from agent.host.sandbox.power import SandboxClock
 from agent.host.sddl import SecurityDescriptor
+from agent.host.services import ServiceDefinition, StartType
 from agent.preflight import runtime
 from sandbox.cli.given import CONTAINERD, WORKER, Machine, program
 

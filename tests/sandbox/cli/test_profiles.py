@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from agent.documents import read_document
-from agent.host.port import ServiceState
-from agent.host.sandbox import features
 from agent.host.sandbox.machine import Machine as SandboxMachine
+from agent.host.sandbox.os_settings import FEATURES
 from agent.host.sandbox.state import State
+from agent.host.services import ServiceState
 from agent.sources.node_configuration import reading as node_configuration
 from agent.sources.node_configuration.compiling import compile_node
 from agent.spec import File, Inline
@@ -113,7 +113,7 @@ def test_containerd_comes_up_by_its_profile_and_goes_again(bare: Machine) -> Non
 
 
 def test_containerd_waits_for_the_restart_that_the_containers_feature_takes(bare: Machine) -> None:
-    with State(bare.place).changing(features.DOCUMENT) as document:
+    with State(bare.place).changing(FEATURES) as document:
         document["Containers"] = {"state": "DISABLED"}
     file = PACKAGING / "profiles" / "containerd.yaml"
     put_downloads(bare.folder / "downloads", file)
@@ -135,7 +135,7 @@ def test_what_a_shell_on_linux_sees_of_the_exit_code_that_asks_for_a_restart(bar
         "node.yaml",
         "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\nwindowsFeatures: [{name: Containers}]\n",
     )
-    with State(bare.place).changing(features.DOCUMENT) as document:
+    with State(bare.place).changing(FEATURES) as document:
         document["Containers"] = {"state": "DISABLED"}
     wmcb = Path(sys.executable).with_name("wmcb")
     done = subprocess.run([wmcb, "prepare", "--node-config", file, "--sandbox", bare.place], check=False)

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from agent.host.port import RegistryKind, RegistryValue, ServiceState
+from agent.host.port import RegistryKind, RegistryValue
 from agent.host.protection import PRIVATE_FILE, PROGRAM_FILE
 from agent.host.sddl import SecurityDescriptor
+from agent.host.services import ServiceState
 from agent.release import RELEASE
 from sandbox.cli.given import Answer, Machine
 from sandbox.cli.test_node_config import HEAD, given, picture

@@ -11,9 +11,9 @@ from pathlib import PureWindowsPath
 import pytest
 
 from agent.cli import main
-from agent.host.port import Recovery, RecoveryAction, SidType
 from agent.host.protection import PRIVATE_DIRECTORY
 from agent.host.sddl import SecurityDescriptor
+from agent.host.services import Recovery, RecoveryAction, SidType
 from sandbox.cli.given import Machine, program
 
 CODES = re.compile(r"\x1b\[\d+m")

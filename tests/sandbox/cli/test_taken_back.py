@@ -8,8 +8,8 @@ import pytest
 
 from agent.cli import engine_run
 from agent.engine.undoing import Undone
-from agent.host.port import ServiceDefinition, ServiceState
 from agent.host.protection import PROGRAM_FILE
+from agent.host.services import ServiceDefinition, ServiceState
 from agent.resources import service
 from sandbox.cli.given import Machine, program
 from sandbox.cli.test_artifacts import ARCHIVE, given

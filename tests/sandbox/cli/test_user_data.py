@@ -16,7 +16,7 @@ from agent.cli import user_data
 from agent.engine import run as engine
 from agent.engine.machine_lock import Busy, held
 from agent.host.port import RegistryKind, RegistryValue
-from agent.host.reboot_reasons import DNS_NAMES
+from agent.host.registry_contents import DNS_NAMES
 from agent.host.sandbox import machine as sandbox_machine
 from agent.host.sandbox.facts import SandboxFacts
 from agent.host.sandbox.machine import Machine as SandboxMachine

@@ -7,8 +7,9 @@ from typing import Any, NoReturn
 
 import pytest
 
-from agent.host.port import Host, ServiceState, ServiceStatus
+from agent.host.port import Host
 from agent.host.sandbox import open_sandbox
+from agent.host.services import ServiceState, ServiceStatus
 from agent.preflight.finding import Verdict
 from agent.preflight.runtime import PIPE_CHECK, pipe
 from agent.preflight.situation import Situation

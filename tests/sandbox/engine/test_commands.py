@@ -13,7 +13,7 @@ from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, make_so, preview, reset, status, take_back
 from agent.host.errors import NotFound, TimedOut
 from agent.host.port import Host, Principal
-from agent.host.principals import SIDS
+from agent.host.protection import SIDS
 from agent.host.sandbox import open_sandbox
 from agent.resources.kind import CannotBeSo, NotWell
 from agent.spec import Command, File, Inline, Shell, Specification, Want

@@ -11,7 +11,7 @@ from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, preview, reset
 from agent.host.errors import ServiceNotRunning
 from agent.host.port import Host
-from agent.host.sandbox.defender import DOCUMENT
+from agent.host.sandbox.os_settings import DEFENDER
 from agent.host.sandbox.state import State
 from agent.resources.kind import CannotBeSo
 from agent.spec import Specification
@@ -71,7 +71,7 @@ def test_a_run_that_is_killed_is_finished_by_the_next(host: Host, changes: int) 
 
 
 def test_a_defender_that_says_yes_and_does_nothing_is_found_out(tmp_path: pathlib.Path, host: Host) -> None:
-    with State(tmp_path).changing(DOCUMENT) as document:
+    with State(tmp_path).changing(DEFENDER) as document:
         document["swallows"] = True
     with pytest.raises(TakenBack) as failure:
         run(host, BOTH)
@@ -81,7 +81,7 @@ def test_a_defender_that_says_yes_and_does_nothing_is_found_out(tmp_path: pathli
 
 def test_one_that_cannot_be_taken_back_is_told(tmp_path: pathlib.Path, host: Host) -> None:
     run(host, Specification.of([LAYERS]))
-    with State(tmp_path).changing(DOCUMENT) as document:
+    with State(tmp_path).changing(DEFENDER) as document:
         document["swallows"] = True
     (left,) = reset(host, Silent()).left
     assert left.startswith(rf"Microsoft Defender keeps its exclusion of path {LAYERS.path}")
@@ -98,7 +98,7 @@ def test_one_that_cannot_be_taken_back_is_told(tmp_path: pathlib.Path, host: Hos
 def test_what_cannot_be_asked_is_told_in_one_line(
     tmp_path: pathlib.Path, host: Host, code: int, kind: type[Exception], told: str
 ) -> None:
-    with State(tmp_path).changing(DOCUMENT) as document:
+    with State(tmp_path).changing(DEFENDER) as document:
         document["refuses"] = code
     with pytest.raises(kind, match=told):
         preview(host, BOTH)
@@ -108,6 +108,6 @@ def test_where_defender_has_gone_since_there_is_nothing_to_take_back(
     tmp_path: pathlib.Path, host: Host
 ) -> None:
     run(host, BOTH)
-    with State(tmp_path).changing(DOCUMENT) as document:
+    with State(tmp_path).changing(DEFENDER) as document:
         document["refuses"] = 0x8004100E
     assert reset(host, Silent()).left == ()

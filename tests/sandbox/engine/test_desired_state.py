@@ -11,8 +11,9 @@ from typing import Any
 from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.engine.run import reset
-from agent.host.port import Host, ServiceState, StartType
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_DIRECTORY, PROGRAM_FILE
+from agent.host.services import ServiceState, StartType
 from agent.sources.node_configuration import reading as node_configuration
 from agent.sources.node_configuration.compiling import compile_node
 from agent.sources.services_configmap import reading as services_configmap

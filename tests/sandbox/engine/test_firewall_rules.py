@@ -13,7 +13,7 @@ from agent.engine.progress import Silent
 from agent.engine.run import preview, reset, status
 from agent.host.errors import ServiceNotRunning
 from agent.host.port import FirewallRuleDefinition, Host
-from agent.host.sandbox.firewall import DOCUMENT
+from agent.host.sandbox.os_settings import FIREWALL
 from agent.host.sandbox.state import State
 from agent.resources.kind import CannotBeSo
 from agent.spec import Specification
@@ -157,7 +157,7 @@ def test_a_change_is_shown_in_words(host: Host) -> None:
 
 
 def test_without_its_service_the_firewall_is_told_in_one_line(tmp_path: pathlib.Path, host: Host) -> None:
-    with State(tmp_path).changing(DOCUMENT) as document:
+    with State(tmp_path).changing(FIREWALL) as document:
         document["refuses"] = 1753
     with pytest.raises(ServiceNotRunning, match="cannot read firewall rule kubelet: the service is not"):
         preview(host, specified(WANTED))

@@ -13,7 +13,8 @@ import pytest
 from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, make_so, preview, reset, status, take_back
-from agent.host.port import FileKind, Host
+from agent.host.files import FileKind
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.host.sandbox import open_sandbox
 from agent.resources.kind import NotWell

@@ -25,8 +25,9 @@ from agent.engine.run import (
 )
 from agent.engine.target import NODE
 from agent.host.errors import TimedOut
-from agent.host.port import Host, RecoveryAction, ServiceState
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_FILE
+from agent.host.services import RecoveryAction, ServiceState
 from agent.resources.kind import CannotBeSo
 from agent.spec import (
     Certificates,

@@ -12,8 +12,9 @@ from agent.engine.progress import Silent
 from agent.engine.repairing import drifted
 from agent.engine.restarting import InVain
 from agent.engine.run import Done, make_so, reset, status, take_back
-from agent.host.port import Host, ServiceState
+from agent.host.port import Host
 from agent.host.sandbox.machine import Machine
+from agent.host.services import ServiceState
 from agent.spec import Directory, File, HostName, Inline, Service, Specification
 from sandbox.engine.test_run import without_state
 from sandbox.engine.world import Killed, Power, powered

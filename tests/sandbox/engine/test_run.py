@@ -14,11 +14,12 @@ from agent.engine.machine_lock import COMMAND_LOCK, Busy
 from agent.engine.planning import Action
 from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, make_so, preview, reset, status, take_back
-from agent.host.port import PATIENCE_SECONDS, Host, Principal, ServiceDefinition, ServiceState
-from agent.host.principals import SIDS
-from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.host.files import PATIENCE_SECONDS
+from agent.host.port import Host, Principal
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE, SIDS
 from agent.host.sandbox import held, open_sandbox
 from agent.host.sddl import FILE_READ, FILE_WRITE, SecurityDescriptor
+from agent.host.services import ServiceDefinition, ServiceState
 from agent.resources.kind import CannotBeSo
 from agent.spec import Directory, File, Inline, Protection, Service, Specification, Want
 from agent.spec.containerd_configuration import ContainerdConfiguration

@@ -10,8 +10,7 @@ import pytest
 from agent.engine.progress import Silent
 from agent.engine.run import TakenBack, preview, reset, status
 from agent.host.port import Host, Principal
-from agent.host.principals import SIDS
-from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, SIDS
 from agent.host.sddl import FILE_EXECUTE, FILE_READ, SecurityDescriptor
 from agent.spec import Directory, Protection, Specification
 from sandbox.engine import nodes

@@ -10,7 +10,8 @@ import pytest
 from agent.engine.progress import Silent
 from agent.engine.run import make_so, reset, status, title
 from agent.host.errors import InUse
-from agent.host.port import FileKind, Host
+from agent.host.files import FileKind
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.host.sddl import SecurityDescriptor
 from agent.resources.kind import CannotBeSo

@@ -19,21 +19,12 @@ from agent.engine.repairing import drifted
 from agent.engine.run import TakenBack, forget, make_so, preview, reset, status, take_back
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import InUse, MarkedForDeletion, NoSpace, ProgramRunning, ServiceFailed, TimedOut
-from agent.host.port import (
-    Entry,
-    FileKind,
-    Host,
-    Principal,
-    RecoveryAction,
-    RegistryKind,
-    RegistryValue,
-    ServiceDefinition,
-    ServiceState,
-)
-from agent.host.principals import SIDS
-from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.host.files import Entry, FileKind
+from agent.host.port import Host, Principal, RegistryKind, RegistryValue
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE, SIDS
 from agent.host.sandbox import open_sandbox
 from agent.host.sddl import FILE_READ, FILE_WRITE, SecurityDescriptor
+from agent.host.services import RecoveryAction, ServiceDefinition, ServiceState
 from agent.resources import kind_named
 from agent.resources.kind import CannotBeSo
 from agent.spec import Directory, File, Inline, Protection, Service, Specification

@@ -13,8 +13,8 @@ from agent.engine.restarting import InVain
 from agent.engine.run import TakenBack, make_so, preview, reset, status
 from agent.host.errors import HostError
 from agent.host.port import FeatureState, Host
-from agent.host.sandbox.features import DOCUMENT
 from agent.host.sandbox.machine import Machine
+from agent.host.sandbox.os_settings import FEATURES
 from agent.host.sandbox.state import State
 from agent.resources.kind import CannotBeSo
 from agent.resources.windows_settings import TAKEN_BACK
@@ -33,7 +33,7 @@ def specified(name: str, *, with_parents: bool = False) -> Specification:
 
 
 def given(tmp_path: pathlib.Path, name: str, **about: Any) -> None:
-    with State(tmp_path).changing(DOCUMENT) as document:
+    with State(tmp_path).changing(FEATURES) as document:
         document[name] = about
 
 

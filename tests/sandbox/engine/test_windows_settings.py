@@ -12,16 +12,9 @@ from agent.engine.progress import Silent
 from agent.engine.repairing import drifted, repair
 from agent.engine.run import preview, reset, take_back
 from agent.host.errors import ServiceCannotAccept
-from agent.host.port import (
-    Host,
-    RegistryKind,
-    RegistryValue,
-    ServiceDefinition,
-    ServiceState,
-    ServiceStatus,
-    StartType,
-)
+from agent.host.port import Host, RegistryKind, RegistryValue
 from agent.host.protection import PROGRAM_FILE
+from agent.host.services import ServiceDefinition, ServiceState, ServiceStatus, StartType
 from agent.resources.kind import CannotBeSo
 from agent.spec import Specification
 from agent.spec.dns_suffixes import DnsSuffixes

@@ -10,8 +10,10 @@ from pathlib import PureWindowsPath
 from typing import Any
 
 from agent.host.errors import NoSpace, NotFound
-from agent.host.port import FileKind, Host, ServiceState
-from agent.host.reboot_reasons import PENDING_MOVES, SESSION_MANAGER
+from agent.host.files import FileKind
+from agent.host.port import Host
+from agent.host.registry_contents import PENDING_MOVES, SESSION_MANAGER
+from agent.host.services import ServiceState
 
 C = PureWindowsPath("C:\\")
 _EVENT_SOURCES = r"SYSTEM\CurrentControlSet\Services\EventLog\Application"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import agent.release
 from agent.cli.main import run
-from agent.host.port import ENDING, ServiceControls
 from agent.host.sandbox import open_sandbox, programs
+from agent.host.services import ENDING, ServiceControls
 
 STAYS_DEAF = "stays deaf"
 ENDS = "ends"

@@ -12,11 +12,12 @@ from typing import Any
 from agent.engine.progress import Silent
 from agent.engine.run import make_so
 from agent.host import winerror
-from agent.host.port import Host, ServiceState
+from agent.host.port import Host
 from agent.host.sandbox.places import name_key
 from agent.host.sandbox.programs import SERVICES
-from agent.host.sandbox.service_records import run
+from agent.host.sandbox.service_document import run
 from agent.host.sandbox.state import State
+from agent.host.services import ServiceState
 from agent.spec import Specification
 from sandbox.engine.world import changed
 from service.keeping import Keeping

@@ -13,10 +13,11 @@ import pytest
 
 from agent.host.errors import HostError
 from agent.host.networks import ContainerNetwork, NetworkEndpoint, Subnet
-from agent.host.port import Host, ProcessInfo, ServiceDefinition
+from agent.host.port import Host, ProcessInfo
 from agent.host.protection import PROGRAM_FILE
 from agent.host.sandbox.networks import DOCUMENT
 from agent.host.sandbox.state import FOLDER_NAME
+from agent.host.services import ServiceDefinition
 from agent.spec import Specification
 from agent.spec.container_program import ContainerProgram
 from agent.spec.foreign_endpoint import ForeignEndpoint

@@ -18,9 +18,10 @@ from agent.cli.main import run
 from agent.engine.progress import Silent
 from agent.engine.run import make_so
 from agent.host.errors import HostError
-from agent.host.port import Host, ServiceState
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.host.sandbox import open_sandbox
+from agent.host.services import ServiceState
 from agent.spec import Directory, File, Inline, Protection, Service, Specification
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the exe itself is tested on Windows")

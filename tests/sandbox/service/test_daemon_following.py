@@ -18,9 +18,10 @@ from agent.engine.progress import Silent
 from agent.engine.run import make_so
 from agent.engine.run import status as status_of
 from agent.host.errors import HostError
-from agent.host.port import Host, ServiceState
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_FILE
 from agent.host.sandbox import open_sandbox
+from agent.host.services import ServiceState
 from agent.spec import Directory, File, Inline, Protection, Service, Specification
 from lab.minisign import Signer, trusted_comment
 from lab.waiting import until

@@ -11,8 +11,9 @@ from pathlib import PureWindowsPath
 import pytest
 
 from agent.host.errors import HostError
-from agent.host.port import Host, ServiceState
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
+from agent.host.services import ServiceState
 from agent.release import RELEASE
 from lab.waiting import until
 from sandbox.service import another_release

@@ -18,11 +18,12 @@ from agent.engine.parts import Taken
 from agent.engine.progress import Silent
 from agent.engine.run import make_so, reset
 from agent.host.errors import NotFound, TimedOut
-from agent.host.port import Host, ServiceState
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_FILE, PROGRAM_FILE
-from agent.host.reboot_reasons import next_host_name
+from agent.host.registry_contents import next_host_name
 from agent.host.sandbox import open_sandbox
 from agent.host.sandbox.machine import Machine as SandboxMachine
+from agent.host.services import ServiceState
 from agent.spec import Directory, EnvironmentVariable, File, Inline, Specification
 from sandbox.engine import nodes
 from sandbox.engine.test_trouble import shown

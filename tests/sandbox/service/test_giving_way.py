@@ -19,8 +19,9 @@ from agent.engine.progress import Silent
 from agent.engine.repairing import put_by, repair
 from agent.engine.run import make_so, status
 from agent.engine.state_folder import StateFolder
-from agent.host.port import Host, ServiceState
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_FILE
+from agent.host.services import ServiceState
 from agent.spec import Directory, File, Inline, Key, Specification
 from sandbox.engine import nodes
 from sandbox.service.keeper import Clock, Keeper

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from agent.host.errors import HostError, ProgramRunning, TimedOut
-from agent.host.port import Completed, Host, ServiceDefinition, ServiceState, ServiceStatus
+from agent.host.port import Completed, Host
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
+from agent.host.services import ServiceDefinition, ServiceState, ServiceStatus
 from sandbox.engine.world import Killed, Power, changed, powered
 from sandbox.service.keeper import Clock
 from service import continuing, installation, succession

@@ -17,9 +17,10 @@ from agent.engine.repairing import Found, drifted
 from agent.engine.run import make_so, reset, status
 from agent.engine.undoing import Undone
 from agent.host.errors import HostError, InUse, NotFound, TimedOut
-from agent.host.event_sources import source_key
-from agent.host.port import Host, ServiceState, ServiceStatus, StartType
+from agent.host.port import Host
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.host.registry_contents import source_key
+from agent.host.services import ServiceState, ServiceStatus, StartType
 from agent.spec import Credentials, File, HealthCheck, Inline, Key, Service, Specification
 from agent.spec.containerd_configuration import ContainerdConfiguration
 from agent.spec.path_entry import PathEntry

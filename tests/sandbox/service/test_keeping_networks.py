@@ -13,10 +13,11 @@ import pytest
 from agent.engine.progress import Silent
 from agent.engine.run import Unfinished, make_so, take_back
 from agent.host.errors import host_error
-from agent.host.port import Host, ServiceDefinition, ServiceStatus
+from agent.host.port import Host
 from agent.host.protection import PROGRAM_FILE
 from agent.host.sandbox.networks import DOCUMENT
 from agent.host.sandbox.state import FOLDER_NAME
+from agent.host.services import ServiceDefinition, ServiceStatus
 from agent.spec import Directory, File, Inline, Protection, Service, Specification
 from agent.spec.hns_endpoint import HnsEndpoint
 from agent.spec.hns_network import HnsNetwork, NetworkType, Subnet

@@ -17,10 +17,11 @@ from agent.engine.machine_lock import COMMAND_LOCK
 from agent.engine.progress import Silent
 from agent.engine.run import reset
 from agent.engine.state_folder import StateFolder
-from agent.host.port import Completed, Host, ServiceState
+from agent.host.port import Completed, Host
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox.processes import SandboxProcesses
 from agent.host.sddl import SecurityDescriptor
+from agent.host.services import ServiceState
 from lab.waiting import until
 from sandbox.cli.given import program
 from sandbox.service.keeper import Keeper

@@ -13,7 +13,7 @@ from agent.engine.run import make_so, reset
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import AccessDenied
 from agent.host.port import ROOT_CERTIFICATES
-from agent.host.sandbox.roots import SandboxRoots
+from agent.host.sandbox.registry import SandboxRoots
 from agent.host.sddl import SecurityDescriptor
 from agent.sources.trusted_certificates import trusted
 from agent.spec import Specification

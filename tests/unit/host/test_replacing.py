@@ -16,7 +16,7 @@ from agent.host.errors import (
     WrongKind,
     host_error,
 )
-from agent.host.port import PATIENCE_SECONDS
+from agent.host.files import PATIENCE_SECONDS
 from agent.host.protection import PRIVATE_FILE
 from agent.host.replacing import patiently, put_in_place
 from agent.host.sddl import SecurityDescriptor

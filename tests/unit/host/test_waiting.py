@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from agent.host.errors import HostError, ServiceFailed, TimedOut
-from agent.host.port import ServiceState, ServiceStatus
+from agent.host.services import ServiceState, ServiceStatus
 from agent.host.waiting import FIRST_WORD_SECONDS, wait_for
 
 RUNNING, STOPPED, PAUSED = ServiceState.RUNNING, ServiceState.STOPPED, ServiceState.PAUSED

@@ -1,1 +1,1 @@
-"""Functions of Windows that pywin32 does not have, a module for each area, and a few around those it has."""
+"""Calls of Windows that several parts of the host make: by pywin32, and by ctypes what that does not have."""

@@ -8,9 +8,10 @@ import ipaddress
 import struct
 from collections.abc import Iterator
 from ctypes import wintypes
-from typing import Any, NamedTuple
+from typing import Any
 
 from agent.host import winerror
+from agent.host.port import NetworkAddress
 from agent.host.windows.api.binding import coded, dll
 from agent.host.windows.failure import Win32Error
 
@@ -23,13 +24,6 @@ _UP = 1
 
 _DWORD = wintypes.DWORD
 _POINTER = ctypes.c_void_p
-
-
-class Address(NamedTuple):
-    interface: str
-    address: str
-    prefix_length: int
-    mac: str
 
 
 class _SocketAddress(ctypes.Structure):
@@ -77,13 +71,8 @@ _adapters_addresses = coded(
 # fmt: on
 
 
-def addresses() -> Iterator[Address]:
-    """Of adapters that are up, loopback left out."""
-    for _, each in _adapters_with_addresses():
-        yield each
-
-
-def _adapters_with_addresses() -> Iterator[tuple[int, Address]]:
+def addresses() -> Iterator[tuple[int, NetworkAddress]]:
+    """Of adapters that are up, loopback left out; each with the number that routes know its adapter by."""
     buffer = _adapters()
     adapter = ctypes.cast(buffer, ctypes.POINTER(_Adapter)) if buffer else None
     while adapter:
@@ -95,9 +84,9 @@ def _adapters_with_addresses() -> Iterator[tuple[int, Address]]:
 
 
 def addresses_by_index() -> dict[int, str]:
-    """Of adapters that are up their first IPv4 address, by the number that routes know them by."""
+    """Of adapters that are up their first IPv4 address."""
     found: dict[int, str] = {}
-    for index, each in _adapters_with_addresses():
+    for index, each in addresses():
         if ":" not in each.address:
             found.setdefault(index, each.address)
     return found
@@ -105,18 +94,17 @@ def addresses_by_index() -> dict[int, str]:
 
 def index_of(address: str) -> int | None:
     """The number of the adapter that has this address, and is up."""
-    found = _adapters_with_addresses()
-    return next((index for index, each in found if each.address == address), None)
+    return next((index for index, each in addresses() if each.address == address), None)
 
 
-def _addresses_of(adapter: Any) -> Iterator[Address]:
+def _addresses_of(adapter: Any) -> Iterator[NetworkAddress]:
     mac = ":".join(f"{byte:02x}" for byte in adapter.mac[: adapter.mac_length])
     unicast = adapter.unicast
     while unicast:
         found = unicast.contents
         address = _address(ctypes.string_at(found.address.address, found.address.size))
         if address is not None:
-            yield Address(adapter.friendly_name or "", address, found.prefix_length, mac)
+            yield NetworkAddress(adapter.friendly_name or "", address, found.prefix_length, mac)
         unicast = found.next
 
 

@@ -4,13 +4,15 @@ import _winapi
 import math
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Self
 
 import win32event
 import win32file
 import win32process
 
-from agent.host.windows.failure import failed
+from agent.host import winerror
+from agent.host.windows.failure import Win32Error, failed
 
 # PROCESS_TERMINATE, PROCESS_QUERY_LIMITED_INFORMATION
 TERMINATE = 0x0001
@@ -39,7 +41,7 @@ def is_signalled(handle: int) -> bool:
     return wait_for_any([handle], 0) == 0
 
 
-class Process:
+class Process(AbstractContextManager["Process"]):
     """An open process. Its id is not given to another one while it is open."""
 
     def __init__(self, pid: int, access: int = SYNCHRONIZE | QUERY_LIMITED) -> None:
@@ -74,8 +76,14 @@ class Process:
     def close(self) -> None:
         win32file.CloseHandle(self.handle)
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def lives(pid: int) -> bool:
+    try:
+        with Process(pid) as process:
+            return process.exit_code() is None
+    except Win32Error as failure:
+        # One that may not be looked at is there.
+        return failure.winerror != winerror.ERROR_INVALID_PARAMETER

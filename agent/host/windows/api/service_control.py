@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
 
 import win32service
 
-from agent.host.port import ServiceState, ServiceStatus
+from agent.host.services import ServiceState, ServiceStatus
 from agent.host.windows.api.security import SHUTDOWN, enable_privileges
-from agent.host.windows.scm import RecoverySetting, Registration, Setting, SettingValue
+from agent.host.windows.services import RecoverySetting, Registration, Setting, SettingValue
 
 if TYPE_CHECKING:
     from _win32typing import PySC_HANDLE
 
+import winreg
+from collections.abc import Mapping
+from contextlib import suppress
+
+from agent.host.protection import SERVICE_KEY
+from agent.host.windows.api.security import DACL, OWNER, PROTECTED_DACL, descriptor
+from agent.host.windows.services import ServiceKey
 
 CONNECT = win32service.SC_MANAGER_CONNECT
 CREATE_SERVICE = win32service.SC_MANAGER_CREATE_SERVICE
@@ -25,15 +33,12 @@ _NO_PASSWORD = ""
 _ALL_SERVICES = (win32service.SERVICE_WIN32, win32service.SERVICE_STATE_ALL, None)
 
 
-class ServiceHandle:
+class ServiceHandle(AbstractContextManager["ServiceHandle"]):
     """An open service."""
 
     def __init__(self, handle: PySC_HANDLE, name: str) -> None:
         self._handle = handle
         self._name = name
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -92,14 +97,11 @@ class ServiceHandle:
         win32service.DeleteService(self._handle)
 
 
-class Manager:
+class Manager(AbstractContextManager["Manager"]):
     """A connection to this machine's service control manager."""
 
     def __init__(self, access: int) -> None:
         self._handle = win32service.OpenSCManager(None, None, access)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -168,3 +170,67 @@ def _unsigned(number: int) -> int:
 def _signed(number: int) -> int:
     """A DWORD as pywin32 takes it where it reads a signed number: INFINITE is -1."""
     return number - (1 << 32) if number >= 1 << 31 else number
+
+
+_WRITE_DAC = 0x4_0000
+_WRITE_OWNER = 0x8_0000
+_SERVICES = "SYSTEM\\CurrentControlSet\\Services\\"
+
+
+class LocalServiceControlManager:
+    """Connects for each question: that is quick, and a connection kept would not survive everything."""
+
+    def open(self, name: str, access: int) -> ServiceHandle:
+        with Manager(CONNECT) as manager:
+            return manager.open(name, access)
+
+    def create(self, registration: Registration, access: int) -> ServiceHandle:
+        with Manager(CONNECT | CREATE_SERVICE) as manager:
+            return manager.create(registration, access)
+
+    def list(self) -> Mapping[str, ServiceStatus]:
+        with Manager(CONNECT | ENUMERATE) as manager:
+            return dict(manager.services())
+
+    def key(self, name: str) -> ServiceKey:
+        with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, _SERVICES + name) as key:
+            pairs = (line.partition("=") for line in _strings(key, "Environment"))
+            services = _strings(key, "DependOnService")
+            groups = _strings(key, "DependOnGroup")
+            image_path = _text(key, "ImagePath")
+        return ServiceKey(
+            environment={variable: value for variable, _, value in pairs},
+            dependencies=(*services, *(f"+{group}" for group in groups)),
+            image_path=image_path,
+        )
+
+    def set_environment(self, name: str, environment: Mapping[str, str]) -> None:
+        import win32api  # noqa: PLC0415 - loads shell32.dll, 1.2 MB, and few services have variables
+
+        rights = winreg.KEY_SET_VALUE | _WRITE_DAC | _WRITE_OWNER
+        with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, _SERVICES + name, 0, rights) as key:
+            if environment:
+                # First closed to users, then filled.
+                parts = OWNER | DACL | PROTECTED_DACL
+                win32api.RegSetKeySecurity(int(key), parts, descriptor(str(SERVICE_KEY)))  # type: ignore[arg-type]
+                lines = [f"{variable}={value}" for variable, value in environment.items()]
+                winreg.SetValueEx(key, "Environment", 0, winreg.REG_MULTI_SZ, lines)
+            else:
+                with suppress(FileNotFoundError):
+                    winreg.DeleteValue(key, "Environment")
+
+
+def _text(key: winreg.HKEYType, name: str) -> str:
+    with suppress(FileNotFoundError):
+        value, kind = winreg.QueryValueEx(key, name)
+        if kind in (winreg.REG_SZ, winreg.REG_EXPAND_SZ):
+            return value or ""
+    return ""
+
+
+def _strings(key: winreg.HKEYType, name: str) -> list[str]:
+    try:
+        value, kind = winreg.QueryValueEx(key, name)
+    except FileNotFoundError:
+        return []
+    return list(value or []) if kind == winreg.REG_MULTI_SZ else []

@@ -13,8 +13,7 @@ import pytest
 
 from agent.host.errors import AccessDenied, BadName, NotFound
 from agent.host.port import Host, Principal
-from agent.host.principals import SIDS
-from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
+from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE, SIDS
 from agent.host.sandbox import open_sandbox
 from agent.host.sandbox.descriptors import Descriptors
 from agent.host.sddl import FILE_ALL, FILE_READ, FILE_WRITE

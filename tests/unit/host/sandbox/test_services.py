@@ -17,10 +17,10 @@ import psutil
 import pytest
 
 from agent.host.errors import AlreadyExists, HostError, NoAnswer, NotAService, ServiceFailed, TimedOut
-from agent.host.port import ServiceDefinition, ServiceState, StartType
 from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sandbox import open_sandbox
 from agent.host.sandbox.programs import script_of_ours
+from agent.host.services import ServiceDefinition, ServiceState, StartType
 
 from .conftest import Sandbox
 
@@ -195,7 +195,7 @@ def test_it_outlives_whoever_started_it_and_its_end_is_seen(sandbox: Sandbox) ->
 def test_another_process_is_told_of_a_change_at_once(sandbox: Sandbox) -> None:
     script(sandbox, WAITS)
     code = (
-        "from agent.host.port import ServiceState\n"
+        "from agent.host.services import ServiceState\n"
         "print('waiting', flush=True)\n"
         "with host.services.watch(['kubelet']) as watch:\n"
         "    print('watching', flush=True)\n"
@@ -212,7 +212,7 @@ def test_another_process_is_told_of_a_change_at_once(sandbox: Sandbox) -> None:
 
 def test_several_processes_register_services_at_the_same_time(sandbox: Sandbox) -> None:
     code = (
-        "from agent.host.port import ServiceDefinition\n"
+        "from agent.host.services import ServiceDefinition\n"
         "for number in range(20):\n"
         "    host.services.create(ServiceDefinition(f'{sys.argv[1]}-{number}', ('C:\\\\x.exe',)))\n"
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Self
 
-from agent.host.port import ServiceState, ServiceStatus
+from agent.host.services import ServiceState, ServiceStatus
 from agent.host.windows.failure import failed
-from agent.host.windows.scm import RecoverySetting, Registration, ServiceKey, Setting, SettingValue
+from agent.host.windows.services import RecoverySetting, Registration, ServiceKey, Setting, SettingValue
 
 DOES_NOT_EXIST = 1060
 EXISTS = 1073

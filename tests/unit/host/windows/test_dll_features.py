@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from agent.host.port import FeatureState
-from agent.host.windows.api import dism
+from agent.host.windows import features
 from agent.host.windows.features import WindowsFeatures
 
 STAGED, INSTALLED = 2, 4
@@ -43,7 +43,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def session() -> Iterator[int]:
         yield 1
 
-    def state(_session: int, name: str) -> int:
+    def state_number(_session: int, name: str) -> int:
         asked.append(f"state {name}")
         return INSTALLED if f"enable {name}" in asked else STAGED
 
@@ -51,24 +51,24 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         asked.append(f"enable {name}")
         return False
 
-    for function in (session, state, enable):
-        monkeypatch.setattr(dism, function.__name__, function)
+    for function in (session, state_number, enable):
+        monkeypatch.setattr(features, function.__name__, function)
     return asked
 
 
 def test_what_was_seen_just_now_is_not_asked_again(asked: list[str]) -> None:
     clock = Clock()
-    features = WindowsFeatures(clock)
-    assert [features.state(name) for name in ("A", "a", "B")] == [FeatureState.DISABLED] * 3
+    windows = WindowsFeatures(clock)
+    assert [windows.state(name) for name in ("A", "a", "B")] == [FeatureState.DISABLED] * 3
     assert asked == ["state A", "state B"]
     clock.sleep(6)
-    features.state("A")
+    windows.state("A")
     assert asked == ["state A", "state B", "state A"]
 
 
 def test_after_a_change_it_is(asked: list[str]) -> None:
-    features = WindowsFeatures(Clock())
-    features.state("A")
-    features.enable("A", with_parents=False)
-    assert features.state("A") is FeatureState.ENABLED
+    windows = WindowsFeatures(Clock())
+    windows.state("A")
+    windows.enable("A", with_parents=False)
+    assert windows.state("A") is FeatureState.ENABLED
     assert asked == ["state A", "enable A", "state A"]

@@ -17,11 +17,11 @@ import win32event
 import win32file
 
 from agent.host.errors import AccessDenied
-from agent.host.port import FileChange
+from agent.host.files import FileChange
 from agent.host.windows.api.processes import wait_for_any
-from agent.host.windows.clock import WindowsClock
 from agent.host.windows.failure import failed
 from agent.host.windows.file_watch import FileWatch, JointWatch
+from agent.host.windows.machine import WindowsClock
 
 SOON = 20.0
 INCOMPLETE, ABORTED, ENUMERATE, DENIED = 996, 995, 1022, 5

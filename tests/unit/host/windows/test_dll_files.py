@@ -23,14 +23,14 @@ import win32file
 import win32security
 
 from agent.host.errors import AccessDenied, HostError, InUse, NotFound, WrongKind
-from agent.host.port import Entry, Examined, FileKind
+from agent.host.files import Entry, Examined, FileKind
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.host.sddl import SecurityDescriptor
 from agent.host.windows.api import files as api
 from agent.host.windows.api import security
-from agent.host.windows.clock import WindowsClock
 from agent.host.windows.failure import failed, telling
 from agent.host.windows.files import WindowsFiles
+from agent.host.windows.machine import WindowsClock
 
 INVALID_PARAMETER = 0xC000_000D
 RENAME_EX, DISPOSITION_EX = 65, 64

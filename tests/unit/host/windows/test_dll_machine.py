@@ -20,7 +20,7 @@ import win32security as ws
 
 from agent.host.errors import AccessDenied, HostError, Unsupported
 from agent.host.port import EventLevel
-from agent.host.windows.api import machine, shutdown, windows
+from agent.host.windows.api import machine
 from agent.host.windows.failure import failed
 from agent.host.windows.machine import open_windows
 from agent.host.windows.walking import opened
@@ -42,7 +42,7 @@ class Recorded:
 
 def test_a_reboot_is_announced_as_planned_and_cannot_be_held_up(monkeypatch: pytest.MonkeyPatch) -> None:
     initiate = Recorded()
-    monkeypatch.setattr(shutdown, "_initiate", initiate)
+    monkeypatch.setattr(machine, "_initiate", initiate)
     open_windows().power.reboot("features were added", 30)
     force_others, force_self, restart = 1, 2, 4
     planned, operating_system, reconfiguration = 0x8000_0000, 0x2_0000, 0x4
@@ -61,7 +61,7 @@ def test_a_reboot_is_announced_as_planned_and_cannot_be_held_up(monkeypatch: pyt
 def test_a_reboot_that_is_refused_is_told(
     monkeypatch: pytest.MonkeyPatch, code: int, kind: type[HostError]
 ) -> None:
-    monkeypatch.setattr(shutdown, "_initiate", Recorded(code))
+    monkeypatch.setattr(machine, "_initiate", Recorded(code))
     with pytest.raises(kind) as failure:
         open_windows().power.reboot("x", 0)
     assert failure.value.code == code
@@ -71,7 +71,7 @@ def test_running_programs_are_told_of_variables_without_waiting_for_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     send = Recorded()
-    monkeypatch.setattr(windows, "_send", send)
+    monkeypatch.setattr(machine, "_message_sender", lambda: send)
     environment = open_windows().environment
     environment.set("WMCB_UNIT", "1")
     environment.remove("WMCB_UNIT")

@@ -15,11 +15,15 @@ import pytest
 import win32api
 import win32crypt
 
-from agent.host.windows import api
+from agent.host import windows
 from agent.host.windows.api.reasons import KEPT, MISSING_IN_PYWIN32, REASONS
 from contract.test_roots import ROOT
 
-BINDINGS = [path for path in Path(api.__file__).parent.glob("*.py") if path.name != "reasons.py"]
+BINDINGS = [
+    path
+    for path in Path(windows.__file__).parent.rglob("*.py")
+    if "from agent.host.windows.api.binding import" in path.read_text("utf-8")
+]
 TREES = [ast.parse(path.read_text("utf-8")) for path in BINDINGS]
 TEXTS = {
     node.value

@@ -19,7 +19,7 @@ import servicemanager
 import win32service
 
 from agent.host.errors import HostError, NotAService
-from agent.host.port import ENDING, Control, ServiceControls
+from agent.host.services import ENDING, Control, ServiceControls
 from agent.host.windows import service_program
 from agent.host.windows.failure import Win32Error, failed
 

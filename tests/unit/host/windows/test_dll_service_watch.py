@@ -13,10 +13,10 @@ import win32event
 import win32service
 
 from agent.host.errors import AccessDenied, MarkedForDeletion
-from agent.host.port import ServiceEvent, ServiceState, ServiceStatus
+from agent.host.services import ServiceEvent, ServiceState, ServiceStatus
 from agent.host.windows import service_watch
-from agent.host.windows.clock import WindowsClock
 from agent.host.windows.failure import failed
+from agent.host.windows.machine import WindowsClock
 from agent.host.windows.service_watch import ServiceWatch, WatchedService
 
 # One that every Windows has, and Wine too; nothing is done to it.

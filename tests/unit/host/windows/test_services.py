@@ -26,7 +26,7 @@ from agent.host.errors import (
     ServiceNotRunning,
     TimedOut,
 )
-from agent.host.port import (
+from agent.host.services import (
     InstalledService,
     Recovery,
     RecoveryAction,
@@ -36,8 +36,14 @@ from agent.host.port import (
     SidType,
     StartType,
 )
-from agent.host.windows.scm import RecoverySetting, Registration, ServiceKey, Setting
-from agent.host.windows.services import DELETE_SECONDS, WindowsServices
+from agent.host.windows.services import (
+    DELETE_SECONDS,
+    RecoverySetting,
+    Registration,
+    ServiceKey,
+    Setting,
+    WindowsServices,
+)
 from unit.host.windows.fake_scm import FakeScm
 
 KUBELET = ServiceDefinition(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
+assert sys.platform == "win32"
+
 import pytest
 
 from agent.host.errors import Unsupported
-from agent.host.later import later
+from agent.host.windows.machine import later
 
 
 class Part:

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import sys
+
+assert sys.platform == "win32"
+
 import struct
 
 import pytest
 
-from agent.host.reparse_points import symbolic_target
+from agent.host.windows.api.files import symbolic_target
 
 LINK, JUNCTION = 0xA000_000C, 0xA000_0003
 DATED = r"C:\var\lib\kubelet\pki\kubelet-client-2026-11-19-08-00-00.pem"

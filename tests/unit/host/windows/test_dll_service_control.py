@@ -15,9 +15,9 @@ import pytest
 import win32security
 import win32service as ws
 
-from agent.host.port import ServiceDefinition, Services, StartType
 from agent.host.sddl import AUTHENTICATED_USERS, EVERYONE, USERS, SecurityDescriptor
-from agent.host.windows.local_services import LocalServiceControlManager
+from agent.host.services import ServiceDefinition, Services, StartType
+from agent.host.windows.api.service_control import LocalServiceControlManager
 from agent.host.windows.machine import open_windows
 
 SERVICES = "SYSTEM\\CurrentControlSet\\Services"

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
+assert sys.platform == "win32"
+
 import pytest
 
-from agent.host.exclusions import is_refusal
+from agent.host.windows.defender import is_refusal
 
 EXCLUSIONS = [
     r"C:\ProgramData\containerd",
