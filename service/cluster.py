@@ -19,12 +19,11 @@ from agent.engine.target import NODE
 from agent.fetch.proxies import Proxies, of_environment
 from agent.host.errors import HostError
 from agent.host.port import Host
-from agent.kube.access import Access
+from agent.kube.access import Access, pins_in
 from agent.kube.answers import Object, text_at, texts_at
 from agent.kube.client import NODES, Client, whole
 from agent.kube.failure import Failed, Forbidden
 from agent.kube.following import Following, State
-from agent.kube.pins import pins_in
 from agent.log_runner import ARGUMENTS_FROM
 from agent.sources import node_names
 from agent.sources.kubeadm import naming

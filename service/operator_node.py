@@ -7,7 +7,7 @@ from agent.host.port import Host
 from agent.kube.access import Access
 from agent.kube.answers import Json, Object, at, items_at, text_at
 from agent.kube.client import NODES, Client, node
-from agent.kube.limits import Limits
+from agent.kube.transport import Limits
 from service import cluster
 from service.operator_leftovers import restrict
 

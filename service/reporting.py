@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from agent.engine.inventory import Inventory
 from agent.host.port import Clock, Host
 from agent.kube.client import Client, node
-from agent.kube.limits import Limits
+from agent.kube.transport import Limits
 from agent.redaction import redacted
 from service.cluster import Asking, Cluster, Unknown, identity, kubelet_of, proxies_of
 

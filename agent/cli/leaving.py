@@ -23,7 +23,7 @@ from agent.kube.client import Client, node
 from agent.kube.failure import Failed, Forbidden, NotUsable
 from agent.kube.failure import NotFound as NoSuchNode
 from agent.kube.kubeconfig import Kubeconfig
-from agent.kube.limits import Limits
+from agent.kube.transport import Limits
 from agent.private_keys import key_files
 from agent.resources.container_processes import SHIM
 from agent.resources.hns_objects import delete_all

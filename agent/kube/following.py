@@ -10,9 +10,8 @@ from agent.amounts import in_seconds
 from agent.fetch.deadline import Clock, SystemClock
 from agent.fetch.retries import RetryPolicy
 from agent.kube.answers import Object, text_at
-from agent.kube.client import Client, whole
+from agent.kube.client import Client, Event, Watch, whole
 from agent.kube.failure import Failed, Gone, NotInTime, Unreachable
-from agent.kube.watch import Event, Watch
 
 State = Mapping[str, Object]
 """By name, with its namespace before it where it has one: `kube-system/coredns`."""

@@ -20,7 +20,7 @@ from agent.kube.answers import at, text_at
 from agent.kube.client import Client, config_map, node
 from agent.kube.discovery import Discovery
 from agent.kube.following import Following, until
-from agent.kube.limits import Limits
+from agent.kube.transport import Limits
 from lab import waiting
 from lab.certificates import Authority
 from lab.cluster.cluster import Cluster

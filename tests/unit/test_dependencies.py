@@ -33,7 +33,6 @@ USED_BY = {
         "agent.fetch.tls_failure",
         "agent.kube.access",
         "agent.kube.discovery",
-        "agent.kube.pins",
         "agent.sources.signatures.minisign",
     },
     "psutil": {"agent.host.windows.facts", "agent.host.windows.processes"},
