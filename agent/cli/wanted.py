@@ -19,9 +19,8 @@ from agent.cli.kinds_of_document import refuse_another_kind
 from agent.cli.kubelet_program import CHECK, KubeletProgram, kubelet_program, said_release
 from agent.cli.machine import is_sandbox
 from agent.cli.run_log import SOURCE
-from agent.fetch import metadata
-from agent.fetch.connection import Headers
 from agent.fetch.failure import Failed
+from agent.fetch.fetching import get_metadata
 from agent.host.errors import NotFound
 from agent.host.port import Host
 from agent.sources import ignition, platforms, worker
@@ -132,17 +131,13 @@ def platform_identity(request: Request, host: Host) -> platforms.Identity:
     platform = request.value(options.PLATFORM, "")
     machine = platforms.Machine(host.facts.host_name(), _domain(host))
     try:
-        return platforms.identity(platform, machine, _ask)
+        return platforms.identity(platform, machine, get_metadata)
     except platforms.UnknownPlatform as fault:
         raise options.PLATFORM.misused(f": {fault}") from fault
     except (Failed, platforms.BadAnswer) as fault:
         advice = f"or leave it out and name the node with {options.NODE_NAME.name}"
         text = f"{options.PLATFORM.name} {platform}: {fault}; {advice}"
         raise Failure(text, where=options.PLATFORM.name) from fault
-
-
-def _ask(url: str, headers: Headers, method: str) -> bytes:
-    return metadata.get(url, headers, method)
 
 
 def _domain(host: Host) -> str:

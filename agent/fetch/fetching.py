@@ -30,6 +30,8 @@ _UNAUTHORIZED = 401
 _PROXY_CREDENTIALS_WANTED = 407
 _TOO_MANY_REQUESTS, _SERVER_ERRORS = 429, 500
 
+_LARGEST_METADATA = 1 << 20
+
 _OF_THE_CONNECTION = {"connection", "content-length", "host", "transfer-encoding"}
 """Headers that are not the caller's to choose."""
 _FOR_EVERY_HOST = {"accept", "accept-encoding", "user-agent"}
@@ -250,3 +252,18 @@ def _refused(answer: Answer, there: Address, now: float) -> Failed:
     if status == _PROXY_CREDENTIALS_WANTED:
         text = f"the proxy on the way to {there.place} wants credentials, or others than it was given (407)"
     return Failed(text, transient=transient, status=status, wait=answer.wait(now) if transient else 0.0)
+
+
+def get_metadata(
+    url: str, headers: Headers = (), method: str = "GET", seconds: float = 10.0, clock: Clock | None = None
+) -> bytes:
+    """Return what a cloud tells this machine about itself, at an address that only its machines reach: past
+    all proxies. Raises Failed, whose `status` tells what was answered.
+
+    Asked again, within `seconds`, where a service that is still starting would answer later.
+    """
+    request = Request(url, headers, method)
+    limits = Limits(
+        patience=seconds, answer=seconds, silence=seconds, total=seconds, size=_LARGEST_METADATA, redirects=0
+    )
+    return Fetcher(clock).body(request, limits)
