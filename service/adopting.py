@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.engine.inventory import Inventory
 from agent.engine.machine_lock import Busy
+from agent.engine.parts import FOLLOWED
 from agent.engine.planning import Plan
 from agent.engine.run import Done, TakenBack, make_so, preview
 from agent.engine.state_folder import StateFolder
@@ -22,14 +23,13 @@ from agent.sources.node_configuration.model import LOG_RUNNER
 from agent.sources.node_configuration.rollout import turn
 from agent.spec import Key, Specification
 from service import standing
+from service.arguments import Followed
 from service.cluster import Cluster, Node, kubelet_of
 from service.desired import check_time, desired
-from service.failing import why
-from service.followed import PART, Followed
+from service.errors import Refused, told, why
 from service.health import Hung, Soundness
 from service.keeping import Wishes
 from service.program_folder import hand_over_folder
-from service.refusing import Refused, told
 from service.reporting import Report
 from service.standing import Standing, State
 from service.telling import Event, Telling
@@ -121,7 +121,7 @@ class Adopting(Wishes):
 
     def cut_off(self, part: str) -> None:
         """A run about this part never came to its end, and was taken back."""
-        self._was_cut_off = self._was_cut_off or part == PART
+        self._was_cut_off = self._was_cut_off or part == FOLLOWED
 
     def report(self, *, is_paused: bool) -> None:
         """To the cluster, as soon as that can be told."""
@@ -278,7 +278,7 @@ class Adopting(Wishes):
         return self._make_so(due, compiled, inventory, let_go, is_whole=is_whole)
 
     def _is_so(self, wanted: Desired, inventory: Inventory) -> bool:
-        if inventory.recipe_of(PART) != wanted.digest or inventory.run != self._verified_run:
+        if inventory.recipe_of(FOLLOWED) != wanted.digest or inventory.run != self._verified_run:
             return False
         self._made = wanted
         self._stand_as_applied(wanted)
@@ -289,7 +289,7 @@ class Adopting(Wishes):
 
         A node that has nothing yet has nothing to wait with.
         """
-        was = inventory.recipe_of(PART)
+        was = inventory.recipe_of(FOLLOWED)
         if was == wanted.digest or _has_nothing(inventory):
             return wanted
         node = self._cluster.node
@@ -328,7 +328,7 @@ class Adopting(Wishes):
         from agent.artifacts.stock import contents_of  # noqa: PLC0415 - 0.4 MB, for artifacts
 
         try:
-            planned = preview(self._host, compiled.specification, part=PART, beside=not is_whole)
+            planned = preview(self._host, compiled.specification, part=FOLLOWED, beside=not is_whole)
         except CannotBeSo as fault:
             raise Refused(self._at_its_place(fault, compiled)) from fault
         return self._contents.at_hand(compiled.artifacts, contents_of(planned))
@@ -405,14 +405,22 @@ class Adopting(Wishes):
     ) -> Done:
         host, own = self._host, self._version
         return make_so(
-            host, wanted, own, progress, confirm, recipe=recipe, part=PART, beside=beside, is_resident=True
+            host,
+            wanted,
+            own,
+            progress,
+            confirm,
+            recipe=recipe,
+            part=FOLLOWED,
+            beside=beside,
+            is_resident=True,
         )
 
     def _put_on_trial(
         self, wanted: Desired, done: Done, inventory: Inventory, sound: Soundness, *, is_whole: bool
     ) -> None:
         """Where it is known what there was before, all of it."""
-        was, former = inventory.recipe_of(PART), self._made
+        was, former = inventory.recipe_of(FOLLOWED), self._made
         self._trial = self._made = None
         if not is_whole or done.awaiting:
             return
@@ -428,7 +436,7 @@ class Adopting(Wishes):
     def take_back(self, hung: Mapping[Key, Hung], inventory: Inventory, let_go: Callable[[], None]) -> bool:
         """By making again what there was before, if all that it takes is at hand."""
         trial = self._trial
-        if trial is None or inventory.recipe_of(PART) != trial.wanted.digest:
+        if trial is None or inventory.recipe_of(FOLLOWED) != trial.wanted.digest:
             return False
         if (harm := trial.harm(hung)) is None:
             return False
@@ -568,8 +576,8 @@ class _Beginning(LettingGo):
 
 def _has_nothing(inventory: Inventory) -> bool:
     """Of the ConfigMap. No recipe is there also while something of it awaits a restart of Windows."""
-    return not inventory.recipe_of(PART) and not any(
-        PART in record.parts for record in inventory.records.values()
+    return not inventory.recipe_of(FOLLOWED) and not any(
+        FOLLOWED in record.parts for record in inventory.records.values()
     )
 
 

@@ -30,8 +30,8 @@ from agent.sources.kubeadm import naming
 from agent.sources.kubeadm.arguments_file import NoArguments, OpenQuote, arguments_in, arguments_of
 from agent.sources.kubeadm.model import Argument, NodeRegistration
 from agent.spec import Service
-from service.followed import Followed
-from service.signals import Signal, Signals, Source
+from service.arguments import Followed
+from service.work_queue import Signal, Signals, Source
 
 Take = Callable[[str, State], None]
 

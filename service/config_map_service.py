@@ -8,12 +8,12 @@ from agent.artifacts.means import Means
 from agent.host.port import Host
 from agent.release import RELEASE
 from service.adopting import Adopting
+from service.arguments import Followed
 from service.cluster import Cluster
 from service.contents import Contents
-from service.followed import Followed
 from service.reporting import Reports
-from service.signals import Signals
 from service.telling import Telling
+from service.work_queue import Signals
 
 if TYPE_CHECKING:
     from service.succeeding import Succeeding

@@ -14,8 +14,8 @@ from agent.sources.node_configuration.reading import DATA_KEY, Outcome, read, re
 from agent.sources.signatures import Binding, bound, public_key, signing_command, verified
 from agent.sources.signatures import Refused as NotSigned
 from agent.spec import HostName
-from service.followed import Followed
-from service.refusing import Refused, told
+from service.arguments import Followed
+from service.errors import Refused, told
 from service.standing import Standing
 
 Labels = Mapping[str, str]

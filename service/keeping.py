@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from agent.amounts import in_seconds
 from agent.engine.inventory import Inventory
 from agent.engine.machine_lock import Busy, check_free, give_way
+from agent.engine.parts import ROUTED
 from agent.engine.progress import Silent
 from agent.engine.repairing import Drift, Found, Repaired, drifted, missing, put_by, repair
 from agent.engine.run import Unfinished, take_back_part
@@ -26,15 +27,13 @@ from agent.resources.kind import CannotBeSo, field_in_words
 from agent.spec import Key
 from agent.spec.pod_network import POD_NETWORK
 from service import pausing
-from service.agenda import Agenda
 from service.health import Health, Hung
 from service.patience import Repeats, Starts, Unseen
 from service.pausing import Pause
 from service.renewals import Renewals
-from service.routed import PART
-from service.signals import Signal, Signals, Source
 from service.telling import LEFT, Event, Telling
 from service.watching import Watches
+from service.work_queue import Agenda, Signal, Signals, Source
 
 if TYPE_CHECKING:
     from service.container_programs import ContainerPrograms
@@ -307,7 +306,7 @@ class Keeping:
     def _route(self) -> None:
         """Nothing of it is loaded where no document wants it."""
         if self._routing is None:
-            if POD_NETWORK not in self._records and PART not in self._inventory.origins:
+            if POD_NETWORK not in self._records and ROUTED not in self._inventory.origins:
                 return
             from service.routing import Nodes, Routing  # noqa: PLC0415 - requests, 17 MB
 

@@ -9,9 +9,9 @@ from agent.host.port import Host
 from agent.private_keys import sweep
 from agent.release import RELEASE
 from service.keeping import Keeping
-from service.signals import Signals
 from service.telling import Telling
 from service.watching import Watches
+from service.work_queue import Signals
 
 if TYPE_CHECKING:
     from agent.artifacts.means import Means
@@ -33,7 +33,7 @@ def keep(
     telling = Telling(host, open_log(host))
     wishes = wishing(host, signals, telling) if wishing else None
     if metrics_port is not None:
-        from service.metrics_answers import answer_on  # noqa: PLC0415 - 0.4 MB, where metrics are asked for
+        from service.metrics import answer_on  # noqa: PLC0415 - 0.4 MB, where metrics are asked for
 
         answer_on(metrics_port, host, signals, telling, wishes)
     mending = _mending(host, signals, means) if means else None

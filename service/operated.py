@@ -20,8 +20,9 @@ from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError
 from agent.host.port import FileState, Host
 from agent.kube.access import Access
-from agent.kube.answers import Json, Object, at, is_ready, text_at, texts_at
-from agent.kube.client import NODES
+from agent.kube.answers import Json, Object, at, is_ready, items_at, text_at, texts_at
+from agent.kube.client import NODES, Client, node
+from agent.kube.transport import Limits
 from agent.sources.services_configmap.model import (
     DESIRED_VERSION,
     NAME_PREFIX,
@@ -32,16 +33,20 @@ from agent.sources.services_configmap.model import (
 from agent.spec import EnvironmentVariable, Key
 from agent.spec.trusted_certificate import TrustedCertificate
 from service import operator_services
-from service.cluster import Asking, Seen, Unknown, Watcher, only
-from service.failing import why
+from service.cluster import Asking, Seen, Unknown, Watcher, only, proxies_of
+from service.cluster import access_by as access_of_file
+from service.errors import Refused, why
 from service.keeping import Wishes
-from service.operator_leftovers import OVERLAY_CERTIFICATES, remove_imported, remove_old_overlay_certificates
-from service.operator_node import access_by, client_of, find_node, name_of
-from service.refusing import Refused
+from service.operator_leftovers import (
+    OVERLAY_CERTIFICATES,
+    remove_imported,
+    remove_old_overlay_certificates,
+    restrict,
+)
 from service.reporting import Marks
-from service.signals import Signals, Source
 from service.telling import Event, Telling
 from service.watching import LettingGo
+from service.work_queue import Signals, Source
 
 _PATIENCE_SECONDS = 30.0
 _SAME_AGAIN_SECONDS = 120.0
@@ -57,6 +62,47 @@ _FROM_ELSEWHERE = (
 )
 _UNREACHABLE, _NOT_DONE, _FILES = "unreachable", "not done", "other files"
 _RESTRICTED, _IMPORTED = "restricted kubeconfig", "imported certificates"
+
+
+def access_by(host: Host, path: PureWindowsPath, notice: Callable[[str], None]) -> Access:
+    """As whom a kubeconfig lets it ask. Raises Failed, HostError, Unknown.
+
+    `notice` takes a line where users could change the file, which it is closed to first.
+    """
+    if restrict(host, path):
+        notice(
+            f"{path}: users could change the operator's kubeconfig; it is restricted to SYSTEM and "
+            f"administrators now; remove their right to write to {path.parent} as well"
+        )
+    return access_of_file(host, path, f"{path} is not there, or names a certificate that is not")
+
+
+def client_of(
+    host: Host, access: Access, seconds: float, notice: Callable[[str], None] = lambda _: None
+) -> Client:
+    return Client(access, proxies=proxies_of(host), limits=Limits(patience=seconds), notice=notice)
+
+
+def find_node(host: Host, client: Client) -> Object | None:
+    """Return the Node of this machine, found as OpenShift's daemon finds it: by its addresses.
+
+    Where the one of its host name has another's addresses, all are looked at. Raises Failed.
+    """
+    own = {each.address for each in host.facts.addresses()}
+    name = host.facts.host_name().lower()
+    by_name = client.find(node(name))
+    if by_name is not None and own & _addresses(by_name):
+        return by_name
+    found = (each for each in client.list(NODES).items if own & _addresses(each))
+    return next(found, None)
+
+
+def name_of(there: Object) -> str:
+    return text_at(there, "metadata", "name")
+
+
+def _addresses(there: Object) -> set[Json]:
+    return {str(at(each, "address")) for each in items_at(there, "status", "addresses")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from agent.host.protection import PRIVATE_FILE, granted_to_others, is_trusted
 from agent.host.sddl import FILE_EXECUTE, FILE_READ
 from agent.sources.trusted_certificates import trusted
 from agent.spec.trusted_certificate import TrustedCertificate
-from service.refusing import Refused
+from service.errors import Refused
 
 IMPORTED = PureWindowsPath(r"C:\k\imported-certs.pem")
 """Where the operator's own daemon remembers the certificates that it has put into Windows' store of roots."""

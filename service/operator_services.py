@@ -21,7 +21,7 @@ from agent.sources.services_configmap.reading import read
 from agent.sources.trusted_certificates import trusted
 from agent.spec import Specification
 from agent.spec.trusted_certificate import TrustedCertificate
-from service.refusing import Refused, told
+from service.errors import Refused, told
 
 _SCRIPT_SECONDS = 600.0
 _LONGEST_OUTPUT = 1 << 16

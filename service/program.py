@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from agent.host.port import ENDING, Control, Host, ServiceControls
-from service.signals import Signal, Signals, Source
+from service.work_queue import Signal, Signals, Source
 
 if TYPE_CHECKING:
     from agent.artifacts.means import Means

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from agent.engine.inventory import Inventory
+from agent.engine.parts import ROUTED
 from agent.engine.run import TakenBack, make_so
 from agent.engine.state_folder import StateFolder
 from agent.host.port import Host
@@ -20,11 +21,10 @@ from agent.spec import Key, Specification
 from agent.spec.pod_network import POD_NETWORK
 from agent.spec.route import Route
 from service.cluster import AsKubelet, Kubelet, Watcher, kubelet_of
-from service.failing import why
-from service.routed import PART
-from service.signals import Signals, Source
+from service.errors import why
 from service.telling import Event, Telling
 from service.watching import LettingGo
+from service.work_queue import Signals, Source
 
 _FIRST_PAUSE_SECONDS = 10.0
 _LONGEST_PAUSE_SECONDS = 600.0
@@ -135,7 +135,7 @@ class Routing:
         """None where that is not known; and what is left out, and why."""
         record = inventory.records.get(POD_NETWORK)
         if record is None:
-            return Specification() if PART in inventory.origins else None, {}
+            return Specification() if ROUTED in inventory.origins else None, {}
         if self._nodes.seen is None:
             return None, {}
         name, state = self._nodes.seen
@@ -152,7 +152,7 @@ class Routing:
 
     def _made_by_others(self, wanted: Specification, inventory: Inventory) -> Iterator[tuple[Key, str]]:
         """Routes to where somebody else has made one, which stays; and what there is to say of it."""
-        own = {key for key, record in inventory.records.items() if PART in record.parts}
+        own = {key for key, record in inventory.records.items() if ROUTED in record.parts}
         there = {}
         for each in self._host.routes.list():
             if Route(each.destination, each.gateway).key not in own:
@@ -201,7 +201,7 @@ class Routing:
 
     def _run(self, wanted: Specification, progress: LettingGo, *, beside: bool = False) -> None:
         done = make_so(
-            self._host, wanted, self._version, progress, part=PART, beside=beside, is_resident=True
+            self._host, wanted, self._version, progress, part=ROUTED, beside=beside, is_resident=True
         )
         if changes := [f"{each.action.value} {each.target.key}" for each in done.plan.changes]:
             more = f", and {len(changes) - _SHOWN} more" if changes[_SHOWN:] else ""

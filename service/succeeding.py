@@ -16,8 +16,8 @@ from agent.spec import Artifact
 from service import installation, succession
 from service.contents import Contents
 from service.desired import Desired
+from service.errors import told
 from service.program_folder import hand_over_folder
-from service.refusing import told
 from service.standing import State
 from service.succession import Refusal, Succession, Trial, Version
 from service.telling import Event, Telling

@@ -19,7 +19,7 @@ from agent.host.port import (
     Watch,
 )
 from agent.spec import Directory, Service
-from service.signals import Signal, Signals, Source
+from service.work_queue import Signal, Signals, Source
 
 _LONG_SECONDS = 86_400.0
 _ROUTING = RoutingChange()

@@ -22,6 +22,7 @@ from agent.cli.shown_following import following
 from agent.cli.streams import notice, say, tell
 from agent.cli.wording import many
 from agent.engine.inventory import Inventory
+from agent.engine.parts import FOLLOWED
 from agent.engine.run import make_so
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError, NotFound
@@ -32,10 +33,8 @@ from agent.sources.kubeadm import durations
 from agent.sources.signatures import NoKey, public_key
 from agent.spec import Specification
 from service import installation, pausing, standing, succession
+from service.arguments import Followed, followed_in, metrics_arguments
 from service.elsewhere import ARTIFACTS, MIRROR, has_secret, in_arguments, keep_private, private_mirrors
-from service.followed import PART, Followed
-from service.followed import in_arguments as followed_in_arguments
-from service.metrics_port import arguments as metrics_arguments
 from service.program import SERVICE
 from service.program_folder import KUBEADM, PROGRAM, home
 from service.standing import State
@@ -148,7 +147,7 @@ def _followed(request: Request, host: Host) -> Followed | None:
                 raise BadUsage(f"{options.UNFOLLOW.name} does not go with {option.name}", where=option.name)
         return None
     config_map = given_config_map(request, lambda given: _public_key(request, given, host))
-    return config_map or followed_in_arguments(installation.arguments(host))
+    return config_map or followed_in(installation.arguments(host))
 
 
 def _public_key(request: Request, given: str, host: Host) -> str:
@@ -176,7 +175,7 @@ def _give_back(request: Request, host: Host) -> None:
     if standing.read(host) is not None:
         _withdraw(host)
     with recorded(host, "take away what a ConfigMap made", display(request)) as told:
-        done = make_so(host, Specification(), RELEASE, told, part=PART)
+        done = make_so(host, Specification(), RELEASE, told, part=FOLLOWED)
     standing.forget(host)
     taken = many(len(done.plan.changes), "resource")
     say(f"it follows no ConfigMap; of what one had made, {taken} were taken away")

@@ -17,8 +17,7 @@ from agent.cli.failure import BadUsage
 from agent.cli.machine import is_sandbox, open_machine
 from agent.host.errors import NotAService
 from agent.host.port import Host, ServiceProgram
-from service.followed import Followed, NoConfigMap, followed
-from service.metrics_port import NoPort, in_arguments, port
+from service.arguments import Followed, NoConfigMap, NoPort, followed, metrics_port_in, port
 from service.program import SERVICE, resident
 
 if sys.platform == "win32":
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
     from agent.artifacts.means import Means
     from service.keeping import Wishes
     from service.program import Wishing
-    from service.signals import Signals
     from service.telling import Telling
+    from service.work_queue import Signals
 
 
 def run(request: Request) -> int:
@@ -82,7 +81,7 @@ def _checked_key(given: str) -> str:
 def metrics_port(request: Request, former: Sequence[str] = ()) -> int | None:
     """Return the port that is given, else that of the former command line."""
     if not request.has(options.METRICS_PORT):
-        return in_arguments(former)
+        return metrics_port_in(former)
     given = request.value(options.METRICS_PORT, "")
     try:
         return port(given)

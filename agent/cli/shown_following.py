@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from agent.host.port import Host
 from agent.resources.kind import Value
 from service import installation, standing
-from service.followed import Followed, in_arguments
+from service.arguments import Followed, followed_in
 from service.standing import Standing, State
 
 Following = tuple["Followed", Standing]
@@ -14,7 +14,7 @@ Following = tuple["Followed", Standing]
 
 def following(host: Host) -> Following | None:
     """None where none is followed. Raises CannotBeSo."""
-    followed = in_arguments(installation.arguments(host))
+    followed = followed_in(installation.arguments(host))
     if followed is None:
         return None
     known = standing.read(host)

@@ -12,9 +12,8 @@ import pytest
 
 from agent.host.port import Control, Host
 from agent.host.sandbox import open_sandbox
-from service.agenda import Agenda
 from service.program import STOP_SECONDS, resident
-from service.signals import Signal, Signals, Source
+from service.work_queue import Agenda, Signal, Signals, Source
 
 
 class Scm:

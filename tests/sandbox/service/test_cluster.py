@@ -18,10 +18,10 @@ from agent.sources.kubeadm.model import Argument
 from lab.minisign import Signer
 from lab.waiting import until
 from sandbox.service.live_api import CONFIG_MAPS, NODES, LiveApi, own
+from service.arguments import Followed
 from service.cluster import Cluster, Kubelet, Node, Seen
-from service.followed import Followed
 from service.reporting import Report, Reports
-from service.signals import Signals, Source
+from service.work_queue import Signals, Source
 from unit.fetch.authority import Issued, issue
 from unit.kube.api_server import ROOT, status
 from unit.kube.test_client import key_of

@@ -32,9 +32,9 @@ from sandbox.service.keeper import OWN
 from service import pausing, standing
 from service.cluster import Node, Seen
 from service.health import EVERY_SECONDS
-from service.signals import Signal, Source
 from service.standing import State
 from service.telling import Event
+from service.work_queue import Signal, Source
 from unit.fetch.servers import PATIENCE, Server, answer, ok
 
 STATE = PureWindowsPath(r"C:\ProgramData\wmcb")
