@@ -290,6 +290,7 @@ class Keeping:
     def _go_on_after_a_run(self) -> None:
         self._remember(Inventory.load(self._folder))
         self._starts = {}
+        self._watches.renew()  # a service that had gone may be there again
         self._follow_all()
         # What it has made was looked at by its own run, and whoever changes one thing may change another.
         self._agenda.after(_AFTER_A_RUN_SECONDS, Errand.ALL)
