@@ -56,7 +56,7 @@ def resident(
     try:
         # OpenSSL would take 5 MB, for hashes that Python has of its own, too.
         sys.modules.setdefault("_hashlib", None)  # type: ignore[arg-type]
-        from service.node_service import keep  # noqa: PLC0415 - 3.3 MB of a service without a node
+        from service.keeping import keep  # noqa: PLC0415 - 3.3 MB of a service without a node
 
         keep(signals, open_host, open_log, wishing, metrics_port, means)
     except BaseException:  # noqa: BLE001 - a service that keeps nothing would look as if it did

@@ -68,6 +68,16 @@ class Signals:
 T = TypeVar("T")
 
 
+class Errand(enum.Enum):
+    OWN = "see to wmcb's own memory"
+    ALL = "look at everything"
+    HEALTH = "ask whether what runs is well"
+    COPIES = "keep copies of small files"
+    CLUSTER = "do what the cluster wants"
+    NODES = "reach the pods of the nodes there are"
+    NETWORKS = "see whether there is a network that containers wait for"
+
+
 class Agenda(Generic[T]):
     """What is to be done at what time: nothing is done before something happens or its time has come."""
 
