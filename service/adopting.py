@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from agent.backoff import Backoff
 from agent.engine.inventory import Inventory
 from agent.engine.machine_lock import Busy
 from agent.engine.parts import FOLLOWED
@@ -50,7 +51,6 @@ PAUSED = "wmcb/paused"
 
 _MOST_CUT_OFF = 3
 _MOST_OBSTACLES = 10
-_FIRST_PAUSE_SECONDS = 10.0
 _LONGEST_PAUSE_SECONDS = 600.0
 _UNWELL_SECONDS = 30.0
 """Longer than a kubelet takes that starts anew: whoever is not well for so long is not waited for."""
@@ -93,7 +93,7 @@ class Adopting(Wishes):
         """Of what is seen, where it is signed; also where it is refused because of the time."""
         self._verified_run: str | None = None
         """The run whose inventory has all that is wanted, as was seen in a run of our own."""
-        self._pause_seconds = _FIRST_PAUSE_SECONDS
+        self._backoff = Backoff(10.0, _LONGEST_PAUSE_SECONDS)
         self._was_cut_off = False
         """The run before; what it was to make has not been begun again."""
         self._try_again_at: float | None = None
@@ -167,7 +167,8 @@ class Adopting(Wishes):
             self._contents.try_again()
             if self._succeeding is not None:
                 self._succeeding.try_again()
-            self._pause_seconds, self._try_again_at = _FIRST_PAUSE_SECONDS, None
+            self._backoff.reset()
+            self._try_again_at = None
             if seen.thing is None:
                 self._miss()
             else:
@@ -347,8 +348,7 @@ class Adopting(Wishes):
     def _fetch_again_later(self) -> None:
         now = self._host.clock.monotonic()
         if self._try_again_at is None:
-            self._try_again_at = now + self._pause_seconds
-            self._pause_seconds = min(2 * self._pause_seconds, _LONGEST_PAUSE_SECONDS)
+            self._try_again_at = now + self._backoff.next()
         self.again_seconds = self._try_again_at - now
 
     def _make_so(

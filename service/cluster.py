@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
 
 from agent import node_credentials
+from agent.backoff import Backoff
 from agent.certificates import common_name
 from agent.engine.inventory import Inventory
 from agent.engine.target import NODE
@@ -293,8 +294,8 @@ class Watcher:
         """Why nothing is heard, and what to do."""
         self._is_forbidden = False
         """What it is in trouble by: then somebody has to allow it."""
-        self.pause_seconds = _FIRST_PAUSE_SECONDS
-        """After the next failure."""
+        self.backoff = Backoff(_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS)
+        """After a failure."""
         threading.Thread(target=self._run, daemon=True).start()
 
     def stop(self) -> None:
@@ -312,8 +313,7 @@ class Watcher:
                 known = isinstance(fault, Failed | HostError | Unknown)
                 text = str(fault) if known else f"unexpected {type(fault).__name__} (please report it)"
                 self._note(text, is_forbidden=isinstance(fault, Forbidden))
-                self._over.wait(self.pause_seconds)
-                self.pause_seconds = min(2 * self.pause_seconds, _LONGEST_PAUSE_SECONDS)
+                self._over.wait(self.backoff.next())
 
     def _follow(self) -> None:
         """For as long as the credentials need not be looked at again: they are renewed every now and then."""
@@ -356,7 +356,7 @@ class Watcher:
 
     def _heard(self) -> None:
         # What it was refused long ago says nothing of a certificate that is over now.
-        self.pause_seconds = _FIRST_PAUSE_SECONDS
+        self.backoff.reset()
         was_there, self.trouble = self.trouble is not None, None
         if was_there:
             self._cluster.tell()

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
+from agent.backoff import Backoff
 from agent.engine.inventory import Inventory
 from agent.engine.machine_lock import Busy, check_free, give_way
 from agent.engine.parts import ROUTED
@@ -54,8 +55,6 @@ _ROUTING_SETTLE_SECONDS = 1.0
 _AFTER_A_RUN_SECONDS = 0.5
 _COPIES_AFTER_SECONDS = 5.0
 """Whoever has just ended a run may begin another."""
-_FIRST_STEP_ASIDE_SECONDS = 0.1
-_LONGEST_STEP_ASIDE_SECONDS = 2.0
 _NOT_TAKEN_BACK = "not taken back"
 
 
@@ -134,7 +133,7 @@ class Keeping:
         self._records: Mapping[Key, Record] = {}
         self._run: str | None = None
         self._routing: Routing | None = None
-        self._step_aside_seconds = _FIRST_STEP_ASIDE_SECONDS
+        self._stepping_aside = Backoff(0.1, 2.0)
         self._agenda.after(0.0, Errand.ALL)
 
     def run(self) -> None:
@@ -152,7 +151,7 @@ class Keeping:
             return
         try:
             self._see_to(due)
-            self._step_aside_seconds = _FIRST_STEP_ASIDE_SECONDS
+            self._stepping_aside.reset()
             if Errand.ALL in due:  # a look at one thing alone says nothing of the others
                 self._telling.is_over(Event.TROUBLE)
                 self._telling.is_over(Event.UNFINISHED)
@@ -404,8 +403,7 @@ class Keeping:
     def _step_aside(self) -> None:
         """Somebody else is at work here, and nothing tells when he has ended: that is asked."""
         self._let_go()
-        self._agenda.after(self._step_aside_seconds, Errand.ALL)
-        self._step_aside_seconds = min(2 * self._step_aside_seconds, _LONGEST_STEP_ASIDE_SECONDS)
+        self._agenda.after(self._stepping_aside.next(), Errand.ALL)
 
     def _trouble(self, text: str, topic: object = Event.TROUBLE) -> None:
         self._telling.tell_once(topic, Event.TROUBLE, text)

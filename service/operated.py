@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import PureWindowsPath
 
+from agent.backoff import Backoff
 from agent.engine.inventory import Inventory
 from agent.engine.machine_lock import Busy, held_by_service
 from agent.engine.planning import Action, Plan
@@ -51,8 +52,6 @@ from service.work_queue import Signals, Source
 _PATIENCE_SECONDS = 30.0
 _SAME_AGAIN_SECONDS = 120.0
 """Scripts are run each time, and what they print may be another each time."""
-_FIRST_PAUSE_SECONDS = 10.0
-_LONGEST_PAUSE_SECONDS = 600.0
 _CHANGES_ALL_THE_TIME = ("conditions", "images", "volumesInUse", "volumesAttached")
 _TRUSTED = "trusted_certificate"
 _FROM_ELSEWHERE = (
@@ -227,7 +226,7 @@ class Operated(Wishes):
         self._made_of: object = None
         self._tried: object = None
         self._made_at = 0.0
-        self._pause_seconds = _FIRST_PAUSE_SECONDS
+        self._backoff = Backoff(10.0, 600.0)
         self._not_before = 0.0
         self._needs_restart = False
         """Before services are made."""
@@ -266,7 +265,8 @@ class Operated(Wishes):
             if now < self._made_at + _SAME_AGAIN_SECONDS:
                 return False
         if sight != self._tried:
-            self._tried, self._pause_seconds, self._not_before = sight, _FIRST_PAUSE_SECONDS, 0.0
+            self._tried, self._not_before = sight, 0.0
+            self._backoff.reset()
         if now < self._not_before:
             self.again_seconds = self._not_before - now
             return False
@@ -285,7 +285,8 @@ class Operated(Wishes):
             self._fail(Event.FAILED, f"ConfigMap {asked.place} could not be made so: {why(failure)}")
             return True
         self._made_of, self._made_at = sight, self._host.clock.monotonic()
-        self._pause_seconds, self._not_before = _FIRST_PAUSE_SECONDS, 0.0
+        self._not_before = 0.0
+        self._backoff.reset()
         return is_changed
 
     def _make_so(self, node: Object, asked: Asked, progress: _Changes) -> bool:
@@ -388,9 +389,8 @@ class Operated(Wishes):
 
     def _fail(self, event: Event, text: str) -> None:
         self._telling.tell_once(_NOT_DONE, event, text)
-        self._not_before = self._host.clock.monotonic() + self._pause_seconds
-        self.again_seconds = self._pause_seconds
-        self._pause_seconds = min(2 * self._pause_seconds, _LONGEST_PAUSE_SECONDS)
+        self.again_seconds = self._backoff.next()
+        self._not_before = self._host.clock.monotonic() + self.again_seconds
 
 
 def _configuration(asked: Asked) -> ServicesConfigMap:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from agent.amounts import in_seconds
+from agent.backoff import Backoff
 from agent.engine.repairing import Drift, Found, Repaired, missing
 from agent.engine.target import Record
 from agent.host.errors import HostError
@@ -24,8 +25,6 @@ FULL_LOOK_SECONDS = 600.0
 """A net below the watches: Windows may lose count of changes, and of some it tells nobody."""
 TROUBLE_SECONDS = 60.0
 _NOT_RESTARTED = "not restarted"
-_FIRST_PAUSE_SECONDS = 1.0
-_LONGEST_PAUSE_SECONDS = 300.0
 _RAN_WELL_SECONDS = 600.0
 
 _OFTEN = 3
@@ -193,6 +192,7 @@ class Starts:
     def __init__(self) -> None:
         self.pause = 0.0
         """Before the next start, if it stops now."""
+        self._backoff = Backoff(1.0, 300.0)
         self._last: float | None = None
         self._due: float | None = None
 
@@ -201,12 +201,13 @@ class Starts:
         if self._due is None:
             if self._last is not None and now - self._last >= _RAN_WELL_SECONDS:
                 self.pause = 0.0
+                self._backoff.reset()
             self._due = now + self.pause
         return self._due
 
     def started(self, now: float) -> None:
         self._last, self._due = now, None
-        self.pause = min(max(_FIRST_PAUSE_SECONDS, 2 * self.pause), _LONGEST_PAUSE_SECONDS)
+        self.pause = self._backoff.next()
 
     def runs(self) -> None:
         """Whoever has started it."""
@@ -249,7 +250,7 @@ class Unseen:
 
     def __init__(self) -> None:
         self.faults: dict[Key, str] = {}
-        self._pauses: dict[Key, float] = {}
+        self._pauses: dict[Key, Backoff] = {}
 
     def looked(self, keys: Collection[Key] | None, unseen: Mapping[Key, str]) -> Mapping[Key, float]:
         """At these, or at everything; in how many seconds each of the unseen ones is to be tried again."""
@@ -257,10 +258,7 @@ class Unseen:
         for key in seen:
             del self.faults[key], self._pauses[key]
         self.faults |= unseen
-        for key in unseen:
-            before = self._pauses.get(key, 0.0)
-            self._pauses[key] = min(max(_FIRST_PAUSE_SECONDS, 2 * before), _WHILE_SECONDS)
-        return {key: self._pauses[key] for key in unseen}
+        return {key: self._pauses.setdefault(key, Backoff(1.0, _WHILE_SECONDS)).next() for key in unseen}
 
 
 class _Repairs:

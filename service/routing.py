@@ -7,6 +7,7 @@ part of its own of what is on the machine. While the cluster cannot be reached a
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from agent.backoff import Backoff
 from agent.engine.inventory import Inventory
 from agent.engine.parts import ROUTED
 from agent.engine.run import TakenBack, make_so
@@ -26,8 +27,6 @@ from service.telling import Event, Telling
 from service.watching import LettingGo
 from service.work_queue import Signals, Source
 
-_FIRST_PAUSE_SECONDS = 10.0
-_LONGEST_PAUSE_SECONDS = 600.0
 _PATIENCE_SECONDS = 60.0
 """A new Node has no podCIDR yet, nor an address: that is told of one that stays so."""
 _UNREACHABLE, _NOT_MADE = "nodes unreachable", "pod network"
@@ -99,7 +98,7 @@ class Routing:
         """Routes that could not be made, and why: they keep no other from being made."""
         self._try_again_at: float | None = None
         """What has failed."""
-        self._pause_seconds = _FIRST_PAUSE_SECONDS
+        self._backoff = Backoff(10.0, 600.0)
         self.again_seconds: float | None = None
         """When there is something to do though nothing has happened."""
 
@@ -178,7 +177,7 @@ class Routing:
         if self._aside:
             self._try_later()
         else:
-            self._pause_seconds = _FIRST_PAUSE_SECONDS
+            self._backoff.reset()
         return self._made[1] != known
 
     def _make_what_can_be(self, wanted: Specification, inventory: Inventory, progress: LettingGo) -> None:
@@ -211,8 +210,7 @@ class Routing:
 
     def _try_later(self) -> None:
         if self._try_again_at is None:
-            self._try_again_at = self._host.clock.monotonic() + self._pause_seconds
-            self._pause_seconds = min(2 * self._pause_seconds, _LONGEST_PAUSE_SECONDS)
+            self._try_again_at = self._host.clock.monotonic() + self._backoff.next()
 
 
 class _LeftOut:

@@ -302,7 +302,7 @@ def test_who_is_heard_again_is_asked_as_soon_as_at_first(host: Host, api: LiveAp
     api.say("one")
     cluster.follow(KUBELET)
     until(lambda: text_of(cluster) == "one", "it is seen in the end")
-    assert {watcher.pause_seconds for watcher in cluster._watchers} == {0.05}
+    assert {watcher.backoff.pause for watcher in cluster._watchers} == {0.05}
 
 
 def test_who_is_refused_again_and_again_asks_ever_more_seldom(
@@ -313,8 +313,8 @@ def test_who_is_refused_again_and_again_asks_ever_more_seldom(
     api.server.at(CONFIG_MAPS, status(403, "Forbidden", "not for nodes"))
     cluster.follow(KUBELET)
     of_config_maps, of_nodes = cluster._watchers
-    until(lambda: of_config_maps.pause_seconds == 0.3, "it does, up to a limit")
-    assert of_nodes.pause_seconds == 0.05
+    until(lambda: of_config_maps.backoff.pause == 0.3, "it does, up to a limit")
+    assert of_nodes.backoff.pause == 0.05
 
 
 def test_another_kubeconfig_is_another_cluster(host: Host, api: LiveApi, cluster: Cluster) -> None:
