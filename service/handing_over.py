@@ -15,8 +15,8 @@ from agent.host.port import Host, ServiceState
 from agent.redaction import redacted
 from agent.resources.stopping import stop
 from agent.resources.trees import remove_tree
-from service import installation, succession
-from service.program import SERVICE
+from service import installation
+from service.program import SERVICE as RESIDENT
 from service.program_folder import PROGRAM
 from service.succession import Refusal, Stage, Succession, Trial
 from service.telling import Event, Telling
@@ -25,7 +25,7 @@ from service.versions import remove_others, switch_path
 STAYS_SECONDS = 5.0
 """So long it has to go on when it has said that it is well."""
 _MOST_CUT_OFF = 3
-_STOP_SECONDS = 30.0
+_STOP_RESIDENT_SECONDS = 30.0
 _START_SECONDS = 60.0
 _INSTALL_SECONDS = 300.0
 _LOOK_SECONDS = 0.2
@@ -48,11 +48,11 @@ class HandingOver:
 
     def run(self) -> None:
         """Raises HostError for what has to be tried again, and Asked."""
-        known = succession.read(self._host)
+        known = read(self._host)
         if known.trial is not None:
             self._see_through(known, known.trial)
         self._tidy()
-        succession.is_over(self._host)
+        is_over(self._host)
 
     def _see_through(self, known: Succession, trial: Trial) -> None:
         if trial.stage is not Stage.RETURNING:
@@ -63,7 +63,7 @@ class HandingOver:
                 trial = replace(trial, why=" ".join(str(fault).split()))
             else:
                 self._end(Succession(installed=trial.sha256))
-                text = f"wmcb {trial.version} has taken the place of {succession.own_version()}"
+                text = f"wmcb {trial.version} has taken the place of {own_version()}"
                 self._telling.tell(Event.SUCCEEDED, text)
                 return
         self._return(known, trial)
@@ -74,8 +74,8 @@ class HandingOver:
             raise Unfit(f"it was cut off {trial.times} times")
         self._write(known, replace(trial, stage=Stage.PUTTING, times=trial.times + 1))
         self._stop()
-        succession.take_word_back(self._host)
-        program = str(succession.successor(self._host))
+        take_word_back(self._host)
+        program = str(successor(self._host))
         done = self._host.processes.run([program, "daemon", "install"], seconds=_INSTALL_SECONDS)
         if done.exit_code != 0:
             said = redacted(done.errors.decode(errors="replace")).split("\n")
@@ -90,7 +90,7 @@ class HandingOver:
         deadline = now() + trial.within_seconds
         installation.have_it_run(self._host, min(_START_SECONDS, trial.within_seconds))
         pid = self._running()
-        while succession.word(self._host) != trial.version:
+        while word(self._host) != trial.version:
             if now() >= deadline:
                 raise Unfit(
                     f"it did not come to follow the ConfigMap within {in_seconds(trial.within_seconds)}"
@@ -105,7 +105,7 @@ class HandingOver:
 
     def _running(self) -> int | None:
         """Its process. Raises Unfit."""
-        status = self._host.services.status(SERVICE)
+        status = self._host.services.status(RESIDENT)
         if status.state is not ServiceState.RUNNING:
             raise Unfit(f"it ended (exit code {status.exit_code})")
         return status.pid
@@ -117,7 +117,7 @@ class HandingOver:
     def _return(self, known: Succession, trial: Trial) -> None:
         self._write(known, replace(trial, stage=Stage.RETURNING))
         self._stop()
-        program = succession.former(self._host) / PROGRAM
+        program = former(self._host) / PROGRAM
         place = installation.install(self._host, program, trial.arguments).place
         self._stop()  # the other one, where it had to be ended, and Windows has started it again meanwhile
         installation.have_it_run(self._host, _START_SECONDS)
@@ -126,26 +126,26 @@ class HandingOver:
         why = f"wmcb {trial.version} was not well: {trial.why}"
         self._end(Succession(known.installed, refusal=Refusal(trial.sha256, trial.content, why)))
         text = (
-            f"{why}; {succession.own_version()} is back, and the other not tried until the ConfigMap changes"
+            f"{why}; {own_version()} is back, and the other not tried until the ConfigMap changes"
         )
         self._telling.tell(Event.WENT_BACK, text)
 
     def _stop(self) -> None:
-        stop(self._host, SERVICE, _STOP_SECONDS)
+        stop(self._host, RESIDENT, _STOP_RESIDENT_SECONDS)
 
     def _write(self, known: Succession, trial: Trial) -> None:
-        succession.write(self._host, replace(known, trial=trial))
+        write(self._host, replace(known, trial=trial))
 
     def _end(self, known: Succession) -> None:
         """It has happened. Who runs now is told, so that it goes by this."""
-        succession.write(self._host, known)
+        write(self._host, known)
         with suppress(HostError):
-            self._host.services.tell_of_parameters(SERVICE)
+            self._host.services.tell_of_parameters(RESIDENT)
 
     def _tidy(self) -> None:
         """The copy of the program that was stays: it is what runs here."""
-        succession.take_word_back(self._host)
+        take_word_back(self._host)
         with suppress(NotFound):
-            self._host.files.remove(succession.successor(self._host))
+            self._host.files.remove(successor(self._host))
         with suppress(NotFound):
-            remove_tree(self._host.files, succession.fetched(self._host))
+            remove_tree(self._host.files, fetched(self._host))

@@ -47,7 +47,7 @@ def run(request: Request) -> int:
 
 def _following(config_map: Followed, means: Callable[[Host], Means]) -> Wishing:
     def wishing(host: Host, signals: Signals, telling: Telling) -> Wishes:
-        from service.config_map_service import adopting  # noqa: PLC0415 - requests and ssl, 17 MB
+        from service.adopting import adopting  # noqa: PLC0415 - requests and ssl, 17 MB
 
         return adopting(host, config_map, signals, telling, means(host))
 
