@@ -400,8 +400,7 @@ class Adopting(Wishes):
             self._outcome.trial = trial  # it is still to be taken back when the command has ended
             raise
         except (TakenBack, CannotBeSo) as failure:
-            text = why(failure) if isinstance(failure, TakenBack) else str(failure)
-            self._telling.tell(Event.FAILED, f"{self._followed} could not be taken back: {text}")
+            self._telling.tell(Event.FAILED, f"{self._followed} could not be taken back: {why(failure)}")
             return isinstance(failure, TakenBack)
         self._outcome.made = trial.former
         self._verified_run = Inventory.load(StateFolder.of(self._host)).run

@@ -18,8 +18,10 @@ def told(entries: Sequence[Entry], most: int = 1) -> str:
     return "; ".join(f"{each.where}: {each.message}" for each in entries[:most]) + more
 
 
-def why(failure: TakenBack) -> str:
-    """Return why a run of the service's own was taken back, in a line."""
+def why(failure: TakenBack | CannotBeSo) -> str:
+    """Return why a run of the service's own was taken back, or could not begin, in a line."""
+    if isinstance(failure, CannotBeSo):
+        return str(failure)
     cause = failure.__cause__
     known = isinstance(cause, HostError | NotWell | CannotBeSo)
     text = str(cause) if known else f"unexpected {type(cause).__name__}: {' '.join(str(cause).split())}"

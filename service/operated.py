@@ -38,7 +38,7 @@ from service.cluster import Asking, Seen, Unknown, Watcher, only, proxies_of
 from service.cluster import access_by as access_of_file
 from service.errors import Refused, why
 from service.keeping import Wishes
-from service.operator_leftovers import (
+from service.operator_services import (
     OVERLAY_CERTIFICATES,
     remove_imported,
     remove_old_overlay_certificates,
@@ -52,7 +52,10 @@ from service.work_queue import Signals, Source
 _PATIENCE_SECONDS = 30.0
 _SAME_AGAIN_SECONDS = 120.0
 """Scripts are run each time, and what they print may be another each time."""
-_CHANGES_ALL_THE_TIME = ("conditions", "images", "volumesInUse", "volumesAttached")
+_CHANGES_ALL_THE_TIME = {
+    "metadata": ("resourceVersion", "managedFields"),
+    "status": ("conditions", "images", "volumesInUse", "volumesAttached"),
+}
 _TRUSTED = "trusted_certificate"
 _FROM_ELSEWHERE = (
     "this service was started with another {names} than {place} has, also after a restart for that: it comes "
@@ -184,15 +187,10 @@ class OperatorCluster(Asking):
 
 
 def _lasting(thing: Object) -> dict[str, Json]:
-    metadata, status = at(thing, "metadata"), at(thing, "status")
     lasting = dict(thing)
-    if isinstance(metadata, dict):
-        names = ("resourceVersion", "managedFields")
-        lasting["metadata"] = {name: value for name, value in metadata.items() if name not in names}
-    if isinstance(status, dict):
-        lasting["status"] = {
-            name: value for name, value in status.items() if name not in _CHANGES_ALL_THE_TIME
-        }
+    for place, names in _CHANGES_ALL_THE_TIME.items():
+        if isinstance(held := thing.get(place), dict):
+            lasting[place] = {name: value for name, value in held.items() if name not in names}
     return lasting
 
 

@@ -4,7 +4,7 @@ One watch on all Nodes, of which it keeps three fields, with the kubelet's own c
 part of its own of what is on the machine. While the cluster cannot be reached all stays as it was.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from agent.backoff import Backoff
@@ -14,8 +14,7 @@ from agent.engine.run import TakenBack, make_so
 from agent.engine.state_folder import StateFolder
 from agent.host.port import Host
 from agent.kube.answers import Object, at, items_at, text_at
-from agent.kube.client import NODES
-from agent.kube.following import State
+from agent.kube.client import NODES, State
 from agent.resources.kind import CannotBeSo
 from agent.sources.node_configuration.pod_network import TITLE, Node, pod_network
 from agent.spec import Key, Specification
@@ -39,23 +38,14 @@ class Nodes(AsKubelet):
 
     def __init__(self, host: Host, signals: Signals) -> None:
         super().__init__(host, signals, Source.NODES)
-        self._watcher: Watcher | None = None
         self.seen: tuple[str, State] | None = None
         """The name of the machine's own, and what there is; None until anything is known."""
 
-    @property
-    def trouble(self) -> str | None:
-        return None if self._watcher is None else self._watcher.trouble
-
-    def follow(self, kubelet: Kubelet | None) -> None:
-        """As this kubelet from now on; None for nothing any more."""
-        if kubelet == self._kubelet:
-            return
-        if self._watcher is not None:
-            self._watcher.stop()
-        self._kubelet, self._watcher, self.seen = kubelet, None, None
-        if kubelet is not None:
-            self._watcher = Watcher(self, lambda _: (NODES, ""), self._take, what_counts, allowed_by=_RIGHTS)
+    def _begin(self, kubelet: Kubelet | None) -> Sequence[Watcher]:
+        self.seen = None
+        if kubelet is None:
+            return ()
+        return (Watcher(self, lambda _: (NODES, ""), self._take, what_counts, allowed_by=_RIGHTS),)
 
     def _take(self, name: str, state: State) -> None:
         self.seen = (name, state)
@@ -167,8 +157,8 @@ class Routing:
         try:
             self._make_what_can_be(wanted, inventory, progress)
         except (TakenBack, CannotBeSo) as fault:
-            text = why(fault) if isinstance(fault, TakenBack) else str(fault)
-            self._telling.tell_once(_NOT_MADE, Event.UNROUTED, f"the pod network cannot be made so: {text}")
+            text = f"the pod network cannot be made so: {why(fault)}"
+            self._telling.tell_once(_NOT_MADE, Event.UNROUTED, text)
             self._failed = wanted
             self._try_later()
             return isinstance(fault, TakenBack)

@@ -1,6 +1,6 @@
 """Whether another wmcb.exe is to keep the node, as the ConfigMap has it: fetched, asked what it is, begun.
 
-What begins then is done by a service of one use (handing_over.py), which runs from a copy of this program: it
+What begins then is done by a service of one use (succession.py), which runs from a copy of this program: it
 can stop this one, and put it back.
 """
 

@@ -35,10 +35,10 @@ from agent.spec import Specification
 from service import installation, pausing, standing, succession
 from service.arguments import Followed, followed_in, metrics_arguments
 from service.elsewhere import ARTIFACTS, MIRROR, has_secret, in_arguments, keep_private, private_mirrors
+from service.installation import remove_others, switch_path
 from service.program import SERVICE
 from service.program_folder import KUBEADM, PROGRAM, home
 from service.standing import State
-from service.versions import remove_others, switch_path
 
 STOP_WITHIN_SECONDS = 60.0
 

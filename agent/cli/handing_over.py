@@ -6,8 +6,7 @@ from agent.cli.machine import open_machine
 from agent.cli.run_log import RunLog
 from agent.host.errors import HostError, NotAService
 from agent.host.port import ENDING, ServiceControls
-from service.handing_over import Asked, HandingOver
-from service.succession import SERVICE
+from service.succession import SERVICE, Asked, HandingOver
 from service.telling import Telling
 
 _STOP_SECONDS = 5.0

@@ -16,11 +16,10 @@ from agent.host.port import Host
 from agent.kube import kubeconfig
 from agent.kube.access import authorities_in, given_pins, pins_in
 from agent.kube.answers import Object, is_ready, text_at
-from agent.kube.client import NODES, Client, config_map, node
+from agent.kube.client import NODES, Client, Following, config_map, node, until
 from agent.kube.discovery import Discovery
 from agent.kube.draining import is_marked, uncordon
 from agent.kube.failure import Failed, NotFound, NotUsable, Unauthorized
-from agent.kube.following import Following, until
 from agent.kube.kubeconfig import Kubeconfig
 from agent.kube.transport import ConnectionPool, Limits
 from agent.private_keys import key_files

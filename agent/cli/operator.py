@@ -40,8 +40,13 @@ from agent.spec.trusted_certificate import TrustedCertificate
 from service.cluster import Unknown
 from service.errors import Refused
 from service.operated import Operated, OperatorCluster, access_by, client_of, find_node, name_of
-from service.operator_leftovers import remove_imported
-from service.operator_services import configuration_of, make_services, only_services, other_files
+from service.operator_services import (
+    configuration_of,
+    make_services,
+    only_services,
+    other_files,
+    remove_imported,
+)
 from service.program import resident
 from service.reporting import Marks
 from service.telling import Telling

@@ -13,7 +13,7 @@ import pytest
 from agent.host.port import Host
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.host.sddl import SecurityDescriptor
-from agent.kube.following import Following
+from agent.kube.client import Following
 from agent.sources.kubeadm.model import Argument
 from lab.minisign import Signer
 from lab.waiting import until

@@ -14,8 +14,7 @@ import pytest
 
 from agent.kube import failure
 from agent.kube.access import Access
-from agent.kube.client import Client
-from agent.kube.following import Following, until
+from agent.kube.client import Client, Following, until
 from agent.kube.transport import Limits
 from unit.fetch.quick_clock import QuickClock
 from unit.kube.api_server import ROOT, ApiServer, cut_off, ok, silent, status
