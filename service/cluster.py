@@ -17,7 +17,7 @@ from agent.backoff import Backoff
 from agent.certificates import common_name
 from agent.engine.inventory import Inventory
 from agent.engine.target import NODE
-from agent.fetch.proxies import Proxies, of_environment
+from agent.fetch.address import Proxies, of_environment
 from agent.host.errors import HostError
 from agent.host.port import Host
 from agent.kube.access import Access, pins_in

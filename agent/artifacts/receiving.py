@@ -17,9 +17,9 @@ from typing import Protocol
 
 from agent.amounts import in_bytes
 from agent.artifacts.means import Means, Unusable, elements, file_name, is_on_machine, is_url
+from agent.fetch.address import Proxies, of_environment
 from agent.fetch.failure import Failed
 from agent.fetch.fetching import Begun, Changed, Fetcher, Limits, Request, TooLarge
-from agent.fetch.proxies import Proxies, of_environment
 from agent.host import winerror
 from agent.host.errors import NoSpace, NotFound
 from agent.host.port import Host

@@ -8,10 +8,10 @@ from functools import cached_property
 from agent.cli import options, values
 from agent.cli.arguments import Request
 from agent.fetch import address
+from agent.fetch.address import Proxies, of_environment
 from agent.fetch.failure import Failed
 from agent.fetch.fetching import Fetcher, Limits
 from agent.fetch.fetching import Request as FetchRequest
-from agent.fetch.proxies import Proxies, of_environment
 from agent.sources import ignition, urls
 from agent.sources.ignition import FetchFailed, FetchRefused
 

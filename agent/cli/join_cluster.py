@@ -11,7 +11,7 @@ from agent.certificates import pin_of
 from agent.cli.failure import BadInput, Failure
 from agent.cli.given import GivenFile
 from agent.documents import Value
-from agent.fetch.proxies import of_environment
+from agent.fetch.address import of_environment
 from agent.host.port import Host
 from agent.kube import kubeconfig
 from agent.kube.access import authorities_in, given_pins, pins_in

@@ -15,7 +15,7 @@ from agent.cli.join_cluster import as_node, own_kubeconfig, pins_of
 from agent.cli.wording import many
 from agent.engine import run as engine
 from agent.engine.state_folder import StateFolder
-from agent.fetch.proxies import of_environment
+from agent.fetch.address import of_environment
 from agent.host.errors import HostError, NotFound, TimedOut, Unsupported
 from agent.host.port import Host
 from agent.kube import kubeconfig

@@ -20,11 +20,11 @@ from urllib3.connection import HTTPSConnection
 from urllib3.exceptions import HTTPError
 from urllib3.util.ssltransport import SSLTransport
 
-from agent.fetch import tls_failure, trust
+from agent.fetch import trust
 from agent.fetch.address import Address
 from agent.fetch.deadline import Deadline, TimeIsUp
 from agent.fetch.dialer import Stream, dial
-from agent.fetch.failure import Doubt, Failed, broken
+from agent.fetch.failure import Doubt, Failed, broken, doubt_of, is_cut_off, of_certificate, of_session
 from agent.fetch.trust import Trust
 
 Channel = Stream | SSLTransport
@@ -290,7 +290,7 @@ class Connection(HTTPSConnection):
             except _Refused as refused:
                 label = server.label(refused.hop)
                 contexts[label] = next(hops[label], None)
-                unknown = tls_failure.doubt_of(refused.fault) is Doubt.AUTHORITY
+                unknown = doubt_of(refused.fault) is Doubt.AUTHORITY
                 if contexts[label] is None or not unknown:
                     raise self._explained(refused, contexts) from None
 
@@ -315,9 +315,7 @@ class Connection(HTTPSConnection):
             try:
                 return super().getresponse()
             except (ConnectionError, ssl.SSLError) as fault:
-                waits.is_stale = self._reused and (
-                    isinstance(fault, ConnectionError) or tls_failure.is_cut_off(fault)
-                )
+                waits.is_stale = self._reused and (isinstance(fault, ConnectionError) or is_cut_off(fault))
                 raise
 
     def _opened(self, contexts: dict[str, ssl.SSLContext | None], last: Address) -> Channel:
@@ -380,7 +378,7 @@ class Connection(HTTPSConnection):
             shown = cast("_Tls", channel).peer_chain()
         trusted = server.trust_in_proxy if refused.hop is server.proxy else server.trust
         known = trust.named_in(trusted())
-        return tls_failure.of_certificate(refused.fault, label, known, shown)
+        return of_certificate(refused.fault, label, known, shown)
 
 
 @contextmanager
@@ -395,7 +393,7 @@ def _phase(waits: Waits, seconds: float, failing: str, label: str) -> Iterator[N
 
 def _failed(fault: Exception, label: str) -> Failed:
     if isinstance(fault, ssl.SSLError):
-        return tls_failure.of_session(fault, label)
+        return of_session(fault, label)
     if isinstance(fault, RemoteDisconnected):
         return Failed(f"{label} ends the connection without an answer", transient=True)
     if isinstance(fault, IncompleteRead):

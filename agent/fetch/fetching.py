@@ -8,11 +8,10 @@ from functools import partial
 
 from agent.amounts import in_bytes
 from agent.fetch import address, trust
-from agent.fetch.address import Address
+from agent.fetch.address import DIRECT, Address, Proxies
 from agent.fetch.connection import Headers, Server, Waits, basic, described
 from agent.fetch.deadline import Clock, Deadline, SystemClock
 from agent.fetch.failure import Failed
-from agent.fetch.proxies import DIRECT, Proxies
 from agent.fetch.retries import RetryPolicy
 from agent.fetch.session import Answer, Session
 from agent.release import RELEASE

@@ -10,8 +10,8 @@ from random import random
 from typing import Self
 
 from agent.amounts import in_seconds
+from agent.fetch.address import DIRECT, Proxies
 from agent.fetch.deadline import Clock, Deadline, SystemClock, TimeIsUp
-from agent.fetch.proxies import DIRECT, Proxies
 from agent.fetch.retries import RetryPolicy
 from agent.kube.access import Access
 from agent.kube.answers import Json, Object, at, items_at, of_status, read_object, refusal, text_at

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING
 
 from agent.certificates import load_pem, pem_of, pin_of, printable_name
 from agent.fetch import address
+from agent.fetch.address import DIRECT, Proxies
 from agent.fetch.deadline import Clock, SystemClock
 from agent.fetch.failure import Doubt
 from agent.fetch.failure import Failed as FetchFailed
 from agent.fetch.fetching import Fetcher, Request
 from agent.fetch.fetching import Limits as FetchLimits
-from agent.fetch.proxies import DIRECT, Proxies
 from agent.fetch.retries import RetryPolicy
 from agent.kube import kubeconfig
 from agent.kube.access import HOW, Access, given_pins

@@ -11,13 +11,12 @@ from urllib.parse import quote, urlencode
 
 from agent.certificates import is_valid_at, load_pem, printable_name
 from agent.fetch import address, trust
-from agent.fetch.address import Address
+from agent.fetch.address import Address, Proxies
 from agent.fetch.connection import Headers, Server, Waits
 from agent.fetch.deadline import Clock, Deadline
 from agent.fetch.failure import Doubt
 from agent.fetch.failure import Failed as FetchFailed
 from agent.fetch.failure import NotTrusted as FetchNotTrusted
-from agent.fetch.proxies import Proxies
 from agent.fetch.session import Answer, Session
 from agent.kube.access import Access
 from agent.kube.answers import plain, refusal

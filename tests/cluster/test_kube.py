@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from agent.fetch.proxies import Proxies
+from agent.fetch.address import Proxies
 from agent.kube import failure, kubeconfig
 from agent.kube.answers import at, text_at
 from agent.kube.client import Client, Following, config_map, node, until

@@ -25,10 +25,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from agent.fetch import address, connection, dialer
-from agent.fetch.address import Address
+from agent.fetch.address import Address, Proxies
 from agent.fetch.dialer import Stream
 from agent.fetch.failure import Doubt
-from agent.fetch.proxies import Proxies
 from agent.kube import failure
 from agent.kube.access import Access
 from agent.kube.client import Client, config_map, node

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from agent.fetch.address import DIRECT
 from agent.fetch.deadline import Deadline, SystemClock
 from agent.fetch.dialer import Stream
-from agent.fetch.proxies import DIRECT
 from agent.kube import discovery, kubeconfig
 from agent.kube.access import Access, given_pins
 from agent.kube.answers import Json, at, items_at, of_status, refusal, text_at

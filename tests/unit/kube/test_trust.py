@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from agent.fetch.address import Proxies
 from agent.fetch.failure import Doubt
-from agent.fetch.proxies import Proxies
 from agent.kube.access import Access
 from agent.kube.client import Client, node
 from agent.kube.discovery import Discovery
