@@ -8,31 +8,30 @@ that works, and stays when the cluster cannot be reached any more.
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
 
 from agent import node_credentials
+from agent.backoff import Backoff
 from agent.certificates import common_name
 from agent.engine.inventory import Inventory
 from agent.engine.target import NODE
-from agent.fetch.proxies import Proxies, of_environment
+from agent.fetch.address import Proxies, of_environment
 from agent.host.errors import HostError
 from agent.host.port import Host
-from agent.kube.access import Access
+from agent.kube.access import Access, pins_in
 from agent.kube.answers import Object, text_at, texts_at
-from agent.kube.client import NODES, Client, whole
+from agent.kube.client import NODES, Client, Following, State, whole
 from agent.kube.failure import Failed, Forbidden
-from agent.kube.following import Following, State
-from agent.kube.pins import pins_in
 from agent.log_runner import ARGUMENTS_FROM
 from agent.sources import node_names
 from agent.sources.kubeadm import naming
 from agent.sources.kubeadm.arguments_file import NoArguments, OpenQuote, arguments_in, arguments_of
 from agent.sources.kubeadm.model import Argument, NodeRegistration
 from agent.spec import Service
-from service.followed import Followed
-from service.signals import Signal, Signals, Source
+from service.arguments import Followed
+from service.work_queue import Signal, Signals, Source
 
 Take = Callable[[str, State], None]
 
@@ -194,6 +193,25 @@ class AsKubelet(Asking):
     """Asks by the kubelet's kubeconfig, as soon as there is one."""
 
     _kubelet: Kubelet | None = None
+    _watchers: Sequence["Watcher"] = ()
+
+    @property
+    def trouble(self) -> str | None:
+        """Why nothing is heard of it just now."""
+        return next((watcher.trouble for watcher in self._watchers if watcher.trouble), None)
+
+    def follow(self, kubelet: Kubelet | None) -> None:
+        """As this kubelet from now on; None for nothing any more."""
+        if kubelet == self._kubelet:
+            return
+        for watcher in self._watchers:
+            watcher.stop()
+        self._kubelet = kubelet
+        self._watchers = self._begin(kubelet)
+
+    @abstractmethod
+    def _begin(self, kubelet: Kubelet | None) -> Sequence["Watcher"]:
+        """Forget what was seen, and watch as this kubelet; None for nothing any more."""
 
     def identity(self) -> tuple[str, Access]:
         """Raises Failed, HostError, Unknown."""
@@ -206,7 +224,6 @@ class Cluster(AsKubelet):
     def __init__(self, host: Host, followed: Followed, signals: Signals) -> None:
         super().__init__(host, signals, Source.CLUSTER)
         self._followed = followed
-        self._watchers: list[Watcher] = []
         self.config_map: Seen | None = None
         """None until anything is known of it."""
         self.node: Node | None = None
@@ -222,26 +239,15 @@ class Cluster(AsKubelet):
             self.pins = pins_in(access.authorities, access.name)
         return name, access
 
-    @property
-    def trouble(self) -> str | None:
-        """Why nothing is heard of it just now."""
-        return next((watcher.trouble for watcher in self._watchers if watcher.trouble), None)
-
-    def follow(self, kubelet: Kubelet | None) -> None:
-        """As this kubelet from now on; None for nothing any more."""
-        if kubelet == self._kubelet:
-            return
-        for watcher in self._watchers:
-            watcher.stop()
-        self._kubelet, self._watchers = kubelet, []
+    def _begin(self, kubelet: Kubelet | None) -> Sequence["Watcher"]:
         self.config_map = self.node = None
-        if kubelet is not None:
-            namespace, name = self._followed.namespace, self._followed.name
-            config_maps = f"/api/v1/namespaces/{namespace}/configmaps"
-            self._watchers = [
-                Watcher(self, lambda _: (config_maps, name), only(self._take_config_map), allowed_by=_RIGHTS),
-                Watcher(self, lambda node: (NODES, node), only(self._take_node)),
-            ]
+        if kubelet is None:
+            return ()
+        name, config_maps = self._followed.name, f"/api/v1/namespaces/{self._followed.namespace}/configmaps"
+        return (
+            Watcher(self, lambda _: (config_maps, name), only(self._take_config_map), allowed_by=_RIGHTS),
+            Watcher(self, lambda node: (NODES, node), only(self._take_node)),
+        )
 
     def _take_config_map(self, name: str, thing: Object | None) -> None:  # noqa: ARG002 - it is always that one
         self._changed(config_map=Seen(thing))
@@ -294,8 +300,8 @@ class Watcher:
         """Why nothing is heard, and what to do."""
         self._is_forbidden = False
         """What it is in trouble by: then somebody has to allow it."""
-        self.pause_seconds = _FIRST_PAUSE_SECONDS
-        """After the next failure."""
+        self.backoff = Backoff(_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS)
+        """After a failure."""
         threading.Thread(target=self._run, daemon=True).start()
 
     def stop(self) -> None:
@@ -313,8 +319,7 @@ class Watcher:
                 known = isinstance(fault, Failed | HostError | Unknown)
                 text = str(fault) if known else f"unexpected {type(fault).__name__} (please report it)"
                 self._note(text, is_forbidden=isinstance(fault, Forbidden))
-                self._over.wait(self.pause_seconds)
-                self.pause_seconds = min(2 * self.pause_seconds, _LONGEST_PAUSE_SECONDS)
+                self._over.wait(self.backoff.next())
 
     def _follow(self) -> None:
         """For as long as the credentials need not be looked at again: they are renewed every now and then."""
@@ -357,7 +362,7 @@ class Watcher:
 
     def _heard(self) -> None:
         # What it was refused long ago says nothing of a certificate that is over now.
-        self.pause_seconds = _FIRST_PAUSE_SECONDS
+        self.backoff.reset()
         was_there, self.trouble = self.trouble is not None, None
         if was_there:
             self._cluster.tell()

@@ -16,7 +16,7 @@ from agent.host.errors import HostError
 from agent.host.port import Host
 from agent.sources.node_configuration.model import Unobtainable
 from agent.spec import Artifact, Lying
-from service.signals import Signal, Signals, Source
+from service.work_queue import Signal, Signals, Source
 
 if TYPE_CHECKING:
     from agent.artifacts.stock import Stock

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from agent.hashing import new_sha256
-from agent.kube.answers import Object, at, text_at
+from agent.kube.answers import Object, at, text_at, texts_at
 from agent.sources.node_configuration.compiling import chosen, maintenance
 from agent.sources.node_configuration.model import NodeConfiguration
 from agent.sources.node_configuration.reading import DATA_KEY, Outcome, read, read_data
 from agent.sources.signatures import Binding, bound, public_key, signing_command, verified
 from agent.sources.signatures import Refused as NotSigned
 from agent.spec import HostName
-from service.followed import Followed
-from service.refusing import Refused, told
+from service.arguments import Followed
+from service.errors import Refused, told
 from service.standing import Standing
 
 Labels = Mapping[str, str]
@@ -66,7 +66,7 @@ def desired(
     """Of the node of that name, in the cluster whose authorities have these pins. Raises Refused; whether it
     is the time for it is left to the caller.
     """
-    data = _texts(at(config_map, "data"))
+    data = texts_at(config_map, "data")
     binding, signed_by = None, ""
     if followed.key:
         if not pins:
@@ -131,9 +131,3 @@ def _check_programs(documents: tuple[NodeConfiguration, ...]) -> None:
             there = programs[0].origin.error("").where
             text = f"another wmcb.exe is wanted of the same node by {there}; keep one of them"
             raise Refused(told([other.origin.error(text)]))
-
-
-def _texts(data: object) -> Mapping[str, str]:
-    return (
-        {name: text for name, text in data.items() if isinstance(text, str)} if isinstance(data, dict) else {}
-    )

@@ -6,47 +6,47 @@ is signalled or a time has come.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
-from agent.amounts import in_seconds
+from agent.backoff import Backoff
 from agent.engine.inventory import Inventory
 from agent.engine.machine_lock import Busy, check_free, give_way
+from agent.engine.parts import ROUTED
 from agent.engine.progress import Silent
-from agent.engine.repairing import Drift, Found, Repaired, drifted, missing, put_by, repair
+from agent.engine.repairing import drifted, put_by, repair
 from agent.engine.run import Unfinished, take_back_part
 from agent.engine.state_folder import StateFolder
 from agent.engine.target import Record
 from agent.host.errors import HostError
 from agent.host.port import Host
+from agent.private_keys import sweep
 from agent.resources import kind_named
-from agent.resources.kind import CannotBeSo, field_in_words
+from agent.resources.kind import CannotBeSo
 from agent.spec import Key
 from agent.spec.pod_network import POD_NETWORK
 from service import pausing
-from service.agenda import Agenda
 from service.health import Health, Hung
-from service.patience import Repeats, Starts, Unseen
 from service.pausing import Pause
 from service.renewals import Renewals
-from service.routed import PART
-from service.signals import Signal, Signals, Source
-from service.telling import LEFT, Event, Telling
+from service.repairs import FULL_LOOK_SECONDS, TROUBLE_SECONDS, Repairs
+from service.telling import Event, Telling
 from service.watching import Watches
+from service.work_queue import Agenda, Errand, Signal, Signals, Source
 
 if TYPE_CHECKING:
+    from agent.artifacts.means import Means
     from service.container_programs import ContainerPrograms
     from service.mending import Mending
+    from service.program import Log, Wishing
     from service.routing import Routing
 
 
 _CONTAINER_PROGRAM = "container_program"
 _FILES = ("file", "containerd_configuration")
 """Kinds of which one is known by its path."""
-FULL_LOOK_SECONDS = 600.0
-"""A net below the watches: Windows may lose count of changes, and of some it tells nobody."""
 SETTLE_SECONDS = 0.1
 """An editor writes a file in several steps."""
 _ROUTING_SETTLE_SECONDS = 1.0
@@ -54,21 +54,7 @@ _ROUTING_SETTLE_SECONDS = 1.0
 _AFTER_A_RUN_SECONDS = 0.5
 _COPIES_AFTER_SECONDS = 5.0
 """Whoever has just ended a run may begin another."""
-_FIRST_STEP_ASIDE_SECONDS = 0.1
-_LONGEST_STEP_ASIDE_SECONDS = 2.0
-_TROUBLE_SECONDS = 60.0
 _NOT_TAKEN_BACK = "not taken back"
-_NOT_RESTARTED = "not restarted"
-
-
-class Errand(enum.Enum):
-    OWN = "see to wmcb's own memory"
-    ALL = "look at everything"
-    HEALTH = "ask whether what runs is well"
-    COPIES = "keep copies of small files"
-    CLUSTER = "do what the cluster wants"
-    NODES = "reach the pods of the nodes there are"
-    NETWORKS = "see whether there is a network that containers wait for"
 
 
 class Wishes:
@@ -135,22 +121,16 @@ class Keeping:
         self._folder = StateFolder.of(host)
         self._watches = watches
         self._wishes = wishes or Wishes()
-        self._make_mending = mending
-        self._mending: Mending | None = None
         self._agenda = Agenda[Key | Errand](host.clock)
         self._health = Health(host)
         self._renewals = Renewals(host)
         self._containers: ContainerPrograms | None = None
-        self._starts: dict[Key, Starts] = {}
-        self._repeats = Repeats()
-        self._attempts = Repeats()
-        """What could not be put right."""
-        self._unseen = Unseen()
+        self._repairs = Repairs(host, telling, self._agenda, self._renewals, mending)
         self._inventory = Inventory()
         self._records: Mapping[Key, Record] = {}
         self._run: str | None = None
         self._routing: Routing | None = None
-        self._step_aside_seconds = _FIRST_STEP_ASIDE_SECONDS
+        self._stepping_aside = Backoff(0.1, 2.0)
         self._agenda.after(0.0, Errand.ALL)
 
     def run(self) -> None:
@@ -168,7 +148,7 @@ class Keeping:
             return
         try:
             self._see_to(due)
-            self._step_aside_seconds = _FIRST_STEP_ASIDE_SECONDS
+            self._stepping_aside.reset()
             if Errand.ALL in due:  # a look at one thing alone says nothing of the others
                 self._telling.is_over(Event.TROUBLE)
                 self._telling.is_over(Event.UNFINISHED)
@@ -176,7 +156,7 @@ class Keeping:
             self._step_aside()
         except Unfinished as fault:
             self._telling.tell_once(Event.UNFINISHED, Event.UNFINISHED, f"nothing is repaired: {fault}")
-            self._agenda.after(_TROUBLE_SECONDS, Errand.ALL)
+            self._agenda.after(TROUBLE_SECONDS, Errand.ALL)
         except (HostError, CannotBeSo) as fault:
             self._trouble(str(fault))
         except Exception as fault:  # noqa: BLE001 - whatever it is, the node is to be kept further on
@@ -288,7 +268,8 @@ class Keeping:
 
     def _go_on_after_a_run(self) -> None:
         self._remember(Inventory.load(self._folder))
-        self._starts = {}
+        self._repairs.starts.clear()
+        self._watches.renew()  # a service that had gone may be there again
         self._follow_all()
         # What it has made was looked at by its own run, and whoever changes one thing may change another.
         self._agenda.after(_AFTER_A_RUN_SECONDS, Errand.ALL)
@@ -305,7 +286,7 @@ class Keeping:
     def _route(self) -> None:
         """Nothing of it is loaded where no document wants it."""
         if self._routing is None:
-            if POD_NETWORK not in self._records and PART not in self._inventory.origins:
+            if POD_NETWORK not in self._records and ROUTED not in self._inventory.origins:
                 return
             from service.routing import Nodes, Routing  # noqa: PLC0415 - requests, 17 MB
 
@@ -373,7 +354,7 @@ class Keeping:
         if is_new:
             self._watches.renew()  # all of it may have been taken away, and made again
             self._remember(inventory)
-            self._starts = {}
+            self._repairs.starts.clear()
         return is_new
 
     def _remember(self, inventory: Inventory) -> None:
@@ -419,12 +400,11 @@ class Keeping:
     def _step_aside(self) -> None:
         """Somebody else is at work here, and nothing tells when he has ended: that is asked."""
         self._let_go()
-        self._agenda.after(self._step_aside_seconds, Errand.ALL)
-        self._step_aside_seconds = min(2 * self._step_aside_seconds, _LONGEST_STEP_ASIDE_SECONDS)
+        self._agenda.after(self._stepping_aside.next(), Errand.ALL)
 
     def _trouble(self, text: str, topic: object = Event.TROUBLE) -> None:
         self._telling.tell_once(topic, Event.TROUBLE, text)
-        self._agenda.after(_TROUBLE_SECONDS, Errand.ALL)
+        self._agenda.after(TROUBLE_SECONDS, Errand.ALL)
 
     # Looking and repairing
 
@@ -433,14 +413,10 @@ class Keeping:
     ) -> None:
         """What is `hung`, or `bereft` of what it told another program, is restarted in any case."""
         found = drifted(self._host, keys)
-        self._note_unseen(keys, found.unseen)
-        self._forget_what_is_well(keys, found)
-        now = self._host.clock.monotonic()
-        chosen = [drift for drift in found.drifts if self._is_time_for(drift, now)]
-        chosen = self._without_what_is_fetched_first(chosen)
+        chosen = self._repairs.due(keys, found, self._records)
         if not chosen and not hung and not bereft:
             return
-        ends = {drift.key: self._end_of(drift) for drift in chosen if drift.has_stopped}
+        ends = self._repairs.ends(chosen)
         repaired = repair(
             self._host,
             Silent(),
@@ -449,33 +425,17 @@ class Keeping:
             is_ending=lambda: self._signals.has_ended,
         )
         self._health.seen_to({*hung} - {*repaired.postponed})
-        self._tell_of_restarts(Event.HUNG, {key: each.how for key, each in hung.items()}, repaired)
-        self._tell_of_restarts(Event.BEREFT, bereft, repaired)
-        self._tell_of([drift for drift in chosen if drift.key not in repaired.postponed], ends, repaired)
+        self._repairs.tell_of_restarts(Event.HUNG, {key: each.how for key, each in hung.items()}, repaired)
+        self._repairs.tell_of_restarts(Event.BEREFT, bereft, repaired)
+        done = [drift for drift in chosen if drift.key not in repaired.postponed]
+        self._repairs.tell_of(done, ends, repaired)
+        if any(drift.is_missing for drift in done):
+            self._watches.renew()
+        if self._follow_all():
+            self._agenda.after(_AFTER_A_RUN_SECONDS, Errand.ALL)
         for key in repaired.postponed:
             self._agenda.after(0.0, key)
-        if self._mending is not None:
-            self._mending.tidy()
-
-    def _tell_of_restarts(self, event: Event, whys: Mapping[Key, str], repaired: Repaired) -> None:
-        for key, why in whys.items():
-            if key in repaired.restarted:
-                self._renewals.restarted(key)
-                self._telling.is_over((_NOT_RESTARTED, key))
-                self._telling.tell(event, f"{key} was restarted: {why}")
-            elif key not in repaired.postponed:
-                self._tell_not_restarted(key, why, repaired.trouble)
-
-    def _tell_not_restarted(self, key: Key, why: str, trouble: Sequence[str]) -> None:
-        again = self._host.clock.monotonic() + _TROUBLE_SECONDS
-        self._renewals.put_off(key, again)
-        self._agenda.at(key, again)
-        if not self._telling.stands((_NOT_RESTARTED, key)):
-            lines = "; ".join(line for line in trouble if key.shown in line)
-            text = f"{key} has to be restarted ({why}), and could not be"
-            self._telling.tell_once(
-                (_NOT_RESTARTED, key), Event.TROUBLE, f"{text}: {lines or 'it cannot be looked at'}"
-            )
+        self._repairs.tidy()
 
     def _container_records(self) -> Mapping[Key, Record]:
         return {key: record for key, record in self._records.items() if key.kind == _CONTAINER_PROGRAM}
@@ -498,51 +458,6 @@ class Keeping:
         if self._containers.again_seconds is not None:
             self._agenda.after(self._containers.again_seconds, Errand.NETWORKS)
 
-    def _without_what_is_fetched_first(self, chosen: list[Drift]) -> list[Drift]:
-        """What is fetched is told when it is there, or cannot be had."""
-        if self._make_mending is None or not any("sha256" in drift.fields for drift in chosen):
-            return chosen
-        lacking = missing(self._host, chosen)
-        if not lacking:
-            return chosen
-        self._mending = self._mending or self._make_mending()
-        if not self._mending.begin(lacking):
-            return chosen
-        return [drift for drift in chosen if drift.key.name not in lacking]
-
-    def _forget_what_is_well(self, keys: Collection[Key] | None, found: Found) -> None:
-        otherwise = {*found.unseen, *(drift.key for drift in found.drifts)}
-        for key in self._records if keys is None else keys:
-            if key not in otherwise:
-                for topic in ("stops", "again", LEFT):
-                    self._telling.is_over((topic, key))
-                self._attempts.forget(key)
-                if not self._renewals.awaits(key):
-                    self._telling.is_over((_NOT_RESTARTED, key))
-                if key in self._starts:
-                    self._starts[key].runs()
-
-    def _is_time_for(self, drift: Drift, now: float) -> bool:
-        if drift.has_stopped:
-            due = self._starts.setdefault(drift.key, Starts()).due(now)
-        else:
-            due = max(each.due(drift.key, drift.fields, now) for each in (self._repeats, self._attempts))
-        if due <= now:
-            return True
-        self._agenda.at(drift.key, due)
-        if drift.has_stopped:
-            pause = self._starts[drift.key].pause
-            text = (
-                f"{drift.key} keeps stopping ({self._end_of(drift)}); started again after {in_seconds(pause)}"
-            )
-            self._telling.tell_once(("stops", drift.key), Event.STOPS_AGAIN, text)
-        elif not self._telling.stands((LEFT, drift.key)):
-            text = (
-                f"{drift.key} is changed again and again ({_named(drift.fields)}); repaired every ten minutes"
-            )
-            self._telling.tell_once(("again", drift.key), Event.AGAIN_AND_AGAIN, text)
-        return False
-
     def _end_of_pause(self, pause: Pause) -> str:
         is_for_ever = pause.until is None
         return (
@@ -551,55 +466,30 @@ class Keeping:
             else "for a time that was given"
         )
 
-    def _end_of(self, drift: Drift) -> str:
-        try:
-            return f"exit code {self._host.services.status(drift.key.name).exit_code}"
-        except HostError:
-            return "it is gone"
 
-    def _tell_of(self, chosen: Sequence[Drift], ends: Mapping[Key, str], repaired: Repaired) -> None:
-        left = {drift.key: drift for drift in repaired.left}
-        now = self._host.clock.monotonic()
-        for drift in chosen:
-            remaining = left.get(drift.key, Drift(drift.key, ())).fields
-            mended = tuple(field for field in drift.fields if field not in remaining)
-            if drift.has_stopped:
-                self._starts[drift.key].started(now)
-                if mended:
-                    text = f"{drift.key} had stopped ({ends[drift.key]}), and was started"
-                    self._telling.tell(Event.STARTED, text)
-            else:
-                self._repeats.repaired(drift.key, mended, now)
-                self._attempts.repaired(drift.key, remaining, now)
-                if mended:
-                    was = "was gone" if drift.is_missing else "had been changed"
-                    text = f"{drift.key} {was}, and was put right ({_named(mended)})"
-                    self._telling.tell(Event.REPAIRED, text)
-            if drift.is_missing:
-                self._watches.renew()
-            if remaining:
-                self._tell_of_left(drift.key, remaining, repaired.trouble)
-        if self._follow_all():
-            self._agenda.after(_AFTER_A_RUN_SECONDS, Errand.ALL)
+def keep(
+    signals: Signals,
+    open_host: Callable[[], Host],
+    open_log: Callable[[Host], Log],
+    wishing: Wishing | None,
+    metrics_port: int | None,
+    means: Callable[[Host], Means] | None,
+) -> None:
+    """Keep this machine as it was made, until the service is asked to end."""
+    host = open_host()
+    sweep(host)
+    telling = Telling(host, open_log(host))
+    wishes = wishing(host, signals, telling) if wishing else None
+    if metrics_port is not None:
+        from service.metrics import answer_on  # noqa: PLC0415 - 0.4 MB, where metrics are asked for
 
-    def _tell_of_left(self, key: Key, fields: tuple[str, ...], trouble: Sequence[str]) -> None:
-        why = self._mending.why(key.name) if self._mending is not None else None
-        why = why or "; ".join(line for line in trouble if key.shown in line)
-        text = f"{key} is not as it was made ({_named(fields)}), and could not be put right"
-        advice = "make the node again with the options that made it"
-        self._telling.tell_once((LEFT, key), Event.NOT_REPAIRED, f"{text}: {why or advice}")
-        self._agenda.after(0.0 if fields == ("state",) else FULL_LOOK_SECONDS, key)
-
-    def _note_unseen(self, keys: Collection[Key] | None, unseen: Mapping[Key, str]) -> None:
-        for key, seconds in self._unseen.looked(keys, unseen).items():
-            self._agenda.after(seconds, key)
-        if self._unseen.faults:
-            lines = (f"{key}: {why}" for key, why in self._unseen.faults.items())
-            text = f"cannot look at everything: {'; '.join(lines)}"
-            self._telling.tell_once("unseen", Event.TROUBLE, text)
-        else:
-            self._telling.is_over("unseen")
+        answer_on(metrics_port, host, signals, telling, wishes)
+    mending = partial(_mending, host, signals, means) if means else None
+    Keeping(host, signals, telling, Watches(host, signals), wishes, mending).run()
 
 
-def _named(fields: Sequence[str]) -> str:
-    return ", ".join(map(field_in_words, fields))
+def _mending(host: Host, signals: Signals, means: Callable[[Host], Means]) -> Mending:
+    """Return what fetches large contents again: most machines never need it."""
+    from service.mending import Mending  # noqa: PLC0415 - requests, 17 MB
+
+    return Mending(host, signals, means(host))

@@ -12,7 +12,7 @@ from agent.engine.state_folder import StateFolder
 from agent.host.port import Host
 from agent.resources.artifact import all_known
 from agent.spec import Artifact
-from service.signals import Signal, Signals, Source
+from service.work_queue import Signal, Signals, Source
 
 
 class Mending:

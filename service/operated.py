@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import PureWindowsPath
 
+from agent.backoff import Backoff
 from agent.engine.inventory import Inventory
 from agent.engine.machine_lock import Busy, held_by_service
 from agent.engine.planning import Action, Plan
@@ -21,8 +22,9 @@ from agent.host.errors import HostError
 from agent.host.files import FileState
 from agent.host.port import Host
 from agent.kube.access import Access
-from agent.kube.answers import Json, Object, at, is_ready, text_at, texts_at
-from agent.kube.client import NODES
+from agent.kube.answers import Json, Object, at, is_ready, items_at, text_at, texts_at
+from agent.kube.client import NODES, Client, node
+from agent.kube.transport import Limits
 from agent.sources.services_configmap.model import (
     DESIRED_VERSION,
     NAME_PREFIX,
@@ -33,23 +35,28 @@ from agent.sources.services_configmap.model import (
 from agent.spec import EnvironmentVariable, Key
 from agent.spec.trusted_certificate import TrustedCertificate
 from service import operator_services
-from service.cluster import Asking, Seen, Unknown, Watcher, only
-from service.failing import why
+from service.cluster import Asking, Seen, Unknown, Watcher, only, proxies_of
+from service.cluster import access_by as access_of_file
+from service.errors import Refused, why
 from service.keeping import Wishes
-from service.operator_leftovers import OVERLAY_CERTIFICATES, remove_imported, remove_old_overlay_certificates
-from service.operator_node import access_by, client_of, find_node, name_of
-from service.refusing import Refused
+from service.operator_services import (
+    OVERLAY_CERTIFICATES,
+    remove_imported,
+    remove_old_overlay_certificates,
+    restrict,
+)
 from service.reporting import Marks
-from service.signals import Signals, Source
 from service.telling import Event, Telling
 from service.watching import LettingGo
+from service.work_queue import Signals, Source
 
 _PATIENCE_SECONDS = 30.0
 _SAME_AGAIN_SECONDS = 120.0
 """Scripts are run each time, and what they print may be another each time."""
-_FIRST_PAUSE_SECONDS = 10.0
-_LONGEST_PAUSE_SECONDS = 600.0
-_CHANGES_ALL_THE_TIME = ("conditions", "images", "volumesInUse", "volumesAttached")
+_CHANGES_ALL_THE_TIME = {
+    "metadata": ("resourceVersion", "managedFields"),
+    "status": ("conditions", "images", "volumesInUse", "volumesAttached"),
+}
 _TRUSTED = "trusted_certificate"
 _FROM_ELSEWHERE = (
     "this service was started with another {names} than {place} has, also after a restart for that: it comes "
@@ -58,6 +65,47 @@ _FROM_ELSEWHERE = (
 )
 _UNREACHABLE, _NOT_DONE, _FILES = "unreachable", "not done", "other files"
 _RESTRICTED, _IMPORTED = "restricted kubeconfig", "imported certificates"
+
+
+def access_by(host: Host, path: PureWindowsPath, notice: Callable[[str], None]) -> Access:
+    """As whom a kubeconfig lets it ask. Raises Failed, HostError, Unknown.
+
+    `notice` takes a line where users could change the file, which it is closed to first.
+    """
+    if restrict(host, path):
+        notice(
+            f"{path}: users could change the operator's kubeconfig; it is restricted to SYSTEM and "
+            f"administrators now; remove their right to write to {path.parent} as well"
+        )
+    return access_of_file(host, path, f"{path} is not there, or names a certificate that is not")
+
+
+def client_of(
+    host: Host, access: Access, seconds: float, notice: Callable[[str], None] = lambda _: None
+) -> Client:
+    return Client(access, proxies=proxies_of(host), limits=Limits(patience=seconds), notice=notice)
+
+
+def find_node(host: Host, client: Client) -> Object | None:
+    """Return the Node of this machine, found as OpenShift's daemon finds it: by its addresses.
+
+    Where the one of its host name has another's addresses, all are looked at. Raises Failed.
+    """
+    own = {each.address for each in host.facts.addresses()}
+    name = host.facts.host_name().lower()
+    by_name = client.find(node(name))
+    if by_name is not None and own & _addresses(by_name):
+        return by_name
+    found = (each for each in client.list(NODES).items if own & _addresses(each))
+    return next(found, None)
+
+
+def name_of(there: Object) -> str:
+    return text_at(there, "metadata", "name")
+
+
+def _addresses(there: Object) -> set[Json]:
+    return {str(at(each, "address")) for each in items_at(there, "status", "addresses")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,15 +188,10 @@ class OperatorCluster(Asking):
 
 
 def _lasting(thing: Object) -> dict[str, Json]:
-    metadata, status = at(thing, "metadata"), at(thing, "status")
     lasting = dict(thing)
-    if isinstance(metadata, dict):
-        names = ("resourceVersion", "managedFields")
-        lasting["metadata"] = {name: value for name, value in metadata.items() if name not in names}
-    if isinstance(status, dict):
-        lasting["status"] = {
-            name: value for name, value in status.items() if name not in _CHANGES_ALL_THE_TIME
-        }
+    for place, names in _CHANGES_ALL_THE_TIME.items():
+        if isinstance(held := thing.get(place), dict):
+            lasting[place] = {name: value for name, value in held.items() if name not in names}
     return lasting
 
 
@@ -180,7 +223,7 @@ class Operated(Wishes):
         self._made_of: object = None
         self._tried: object = None
         self._made_at = 0.0
-        self._pause_seconds = _FIRST_PAUSE_SECONDS
+        self._backoff = Backoff(10.0, 600.0)
         self._not_before = 0.0
         self._needs_restart = False
         """Before services are made."""
@@ -219,7 +262,8 @@ class Operated(Wishes):
             if now < self._made_at + _SAME_AGAIN_SECONDS:
                 return False
         if sight != self._tried:
-            self._tried, self._pause_seconds, self._not_before = sight, _FIRST_PAUSE_SECONDS, 0.0
+            self._tried, self._not_before = sight, 0.0
+            self._backoff.reset()
         if now < self._not_before:
             self.again_seconds = self._not_before - now
             return False
@@ -238,7 +282,8 @@ class Operated(Wishes):
             self._fail(Event.FAILED, f"ConfigMap {asked.place} could not be made so: {why(failure)}")
             return True
         self._made_of, self._made_at = sight, self._host.clock.monotonic()
-        self._pause_seconds, self._not_before = _FIRST_PAUSE_SECONDS, 0.0
+        self._not_before = 0.0
+        self._backoff.reset()
         return is_changed
 
     def _make_so(self, node: Object, asked: Asked, progress: _Changes) -> bool:
@@ -340,9 +385,8 @@ class Operated(Wishes):
 
     def _fail(self, event: Event, text: str) -> None:
         self._telling.tell_once(_NOT_DONE, event, text)
-        self._not_before = self._host.clock.monotonic() + self._pause_seconds
-        self.again_seconds = self._pause_seconds
-        self._pause_seconds = min(2 * self._pause_seconds, _LONGEST_PAUSE_SECONDS)
+        self.again_seconds = self._backoff.next()
+        self._not_before = self._host.clock.monotonic() + self.again_seconds
 
 
 def _configuration(asked: Asked) -> ServicesConfigMap:

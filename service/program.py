@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from agent.host.port import Host
 from agent.host.services import ENDING, Control, ServiceControls
-from service.signals import Signal, Signals, Source
+from service.work_queue import Signal, Signals, Source
 
 if TYPE_CHECKING:
     from agent.artifacts.means import Means
@@ -57,7 +57,7 @@ def resident(
     try:
         # OpenSSL would take 5 MB, for hashes that Python has of its own, too.
         sys.modules.setdefault("_hashlib", None)  # type: ignore[arg-type]
-        from service.node_service import keep  # noqa: PLC0415 - 3.3 MB of a service without a node
+        from service.keeping import keep  # noqa: PLC0415 - 3.3 MB of a service without a node
 
         keep(signals, open_host, open_log, wishing, metrics_port, means)
     except BaseException:  # noqa: BLE001 - a service that keeps nothing would look as if it did

@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from agent.backoff import Backoff
 from agent.engine.inventory import Inventory
 from agent.host.port import Clock, Host
 from agent.kube.client import Client, node
-from agent.kube.limits import Limits
+from agent.kube.transport import Limits
 from agent.redaction import redacted
 from service.cluster import Asking, Cluster, Unknown, identity, kubelet_of, proxies_of
 
@@ -93,10 +94,10 @@ class Postman(Generic[T]):
     def _run(self) -> None:
         """Until all is delivered: a thread that only waits costs a megabyte."""
         while (what := self._next()) is not None:
-            pause = _FIRST_PAUSE_SECONDS
+            backoff = Backoff(_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS)
             while not self._is_delivered(what):
                 # Whoever watches the same server tells of that.
-                what, pause = self._newer(what, pause), min(2 * pause, _LONGEST_PAUSE_SECONDS)
+                what = self._newer(what, backoff.next())
 
     def _is_delivered(self, what: T) -> bool:
         try:

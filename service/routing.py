@@ -4,30 +4,28 @@ One watch on all Nodes, of which it keeps three fields, with the kubelet's own c
 part of its own of what is on the machine. While the cluster cannot be reached all stays as it was.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from agent.backoff import Backoff
 from agent.engine.inventory import Inventory
+from agent.engine.parts import ROUTED
 from agent.engine.run import TakenBack, make_so
 from agent.engine.state_folder import StateFolder
 from agent.host.port import Host
 from agent.kube.answers import Object, at, items_at, text_at
-from agent.kube.client import NODES
-from agent.kube.following import State
+from agent.kube.client import NODES, State
 from agent.resources.kind import CannotBeSo
 from agent.sources.node_configuration.pod_network import TITLE, Node, pod_network
 from agent.spec import Key, Specification
 from agent.spec.pod_network import POD_NETWORK
 from agent.spec.route import Route
 from service.cluster import AsKubelet, Kubelet, Watcher, kubelet_of
-from service.failing import why
-from service.routed import PART
-from service.signals import Signals, Source
+from service.errors import why
 from service.telling import Event, Telling
 from service.watching import LettingGo
+from service.work_queue import Signals, Source
 
-_FIRST_PAUSE_SECONDS = 10.0
-_LONGEST_PAUSE_SECONDS = 600.0
 _PATIENCE_SECONDS = 60.0
 """A new Node has no podCIDR yet, nor an address: that is told of one that stays so."""
 _UNREACHABLE, _NOT_MADE = "nodes unreachable", "pod network"
@@ -40,23 +38,14 @@ class Nodes(AsKubelet):
 
     def __init__(self, host: Host, signals: Signals) -> None:
         super().__init__(host, signals, Source.NODES)
-        self._watcher: Watcher | None = None
         self.seen: tuple[str, State] | None = None
         """The name of the machine's own, and what there is; None until anything is known."""
 
-    @property
-    def trouble(self) -> str | None:
-        return None if self._watcher is None else self._watcher.trouble
-
-    def follow(self, kubelet: Kubelet | None) -> None:
-        """As this kubelet from now on; None for nothing any more."""
-        if kubelet == self._kubelet:
-            return
-        if self._watcher is not None:
-            self._watcher.stop()
-        self._kubelet, self._watcher, self.seen = kubelet, None, None
-        if kubelet is not None:
-            self._watcher = Watcher(self, lambda _: (NODES, ""), self._take, what_counts, allowed_by=_RIGHTS)
+    def _begin(self, kubelet: Kubelet | None) -> Sequence[Watcher]:
+        self.seen = None
+        if kubelet is None:
+            return ()
+        return (Watcher(self, lambda _: (NODES, ""), self._take, what_counts, allowed_by=_RIGHTS),)
 
     def _take(self, name: str, state: State) -> None:
         self.seen = (name, state)
@@ -98,7 +87,7 @@ class Routing:
         """Routes that could not be made, and why: they keep no other from being made."""
         self._try_again_at: float | None = None
         """What has failed."""
-        self._pause_seconds = _FIRST_PAUSE_SECONDS
+        self._backoff = Backoff(10.0, 600.0)
         self.again_seconds: float | None = None
         """When there is something to do though nothing has happened."""
 
@@ -134,7 +123,7 @@ class Routing:
         """None where that is not known; and what is left out, and why."""
         record = inventory.records.get(POD_NETWORK)
         if record is None:
-            return Specification() if PART in inventory.origins else None, {}
+            return Specification() if ROUTED in inventory.origins else None, {}
         if self._nodes.seen is None:
             return None, {}
         name, state = self._nodes.seen
@@ -151,7 +140,7 @@ class Routing:
 
     def _made_by_others(self, wanted: Specification, inventory: Inventory) -> Iterator[tuple[Key, str]]:
         """Routes to where somebody else has made one, which stays; and what there is to say of it."""
-        own = {key for key, record in inventory.records.items() if PART in record.parts}
+        own = {key for key, record in inventory.records.items() if ROUTED in record.parts}
         there = {}
         for each in self._host.routes.list():
             if Route(each.destination, each.gateway).key not in own:
@@ -167,8 +156,8 @@ class Routing:
         try:
             self._make_what_can_be(wanted, inventory, progress)
         except (TakenBack, CannotBeSo) as fault:
-            text = why(fault) if isinstance(fault, TakenBack) else str(fault)
-            self._telling.tell_once(_NOT_MADE, Event.UNROUTED, f"the pod network cannot be made so: {text}")
+            text = f"the pod network cannot be made so: {why(fault)}"
+            self._telling.tell_once(_NOT_MADE, Event.UNROUTED, text)
             self._failed = wanted
             self._try_later()
             return isinstance(fault, TakenBack)
@@ -177,7 +166,7 @@ class Routing:
         if self._aside:
             self._try_later()
         else:
-            self._pause_seconds = _FIRST_PAUSE_SECONDS
+            self._backoff.reset()
         return self._made[1] != known
 
     def _make_what_can_be(self, wanted: Specification, inventory: Inventory, progress: LettingGo) -> None:
@@ -199,7 +188,7 @@ class Routing:
                     self._aside[route.key] = why(failure)
 
     def _run(self, wanted: Specification, progress: LettingGo, *, beside: bool = False) -> None:
-        done = make_so(self._host, wanted, progress, part=PART, beside=beside, is_resident=True)
+        done = make_so(self._host, wanted, progress, part=ROUTED, beside=beside, is_resident=True)
         if changes := [f"{each.action.value} {each.target.key}" for each in done.plan.changes]:
             more = f", and {len(changes) - _SHOWN} more" if changes[_SHOWN:] else ""
             self._telling.note(f"by the Nodes there are: {', '.join(changes[:_SHOWN])}{more}")
@@ -208,8 +197,7 @@ class Routing:
 
     def _try_later(self) -> None:
         if self._try_again_at is None:
-            self._try_again_at = self._host.clock.monotonic() + self._pause_seconds
-            self._pause_seconds = min(2 * self._pause_seconds, _LONGEST_PAUSE_SECONDS)
+            self._try_again_at = self._host.clock.monotonic() + self._backoff.next()
 
 
 class _LeftOut:

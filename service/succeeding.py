@@ -1,6 +1,6 @@
 """Whether another wmcb.exe is to keep the node, as the ConfigMap has it: fetched, asked what it is, begun.
 
-What begins then is done by a service of one use (handing_over.py), which runs from a copy of this program: it
+What begins then is done by a service of one use (succession.py), which runs from a copy of this program: it
 can stop this one, and put it back.
 """
 
@@ -16,8 +16,8 @@ from agent.spec import Artifact
 from service import installation, succession
 from service.contents import Contents
 from service.desired import Desired
+from service.errors import told
 from service.program_folder import hand_over_folder
-from service.refusing import told
 from service.standing import State
 from service.succession import Refusal, Succession, Trial, Version
 from service.telling import Event, Telling

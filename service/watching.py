@@ -11,8 +11,8 @@ from agent.host.errors import HostError
 from agent.host.files import MOST_WATCHED, FileChange, FileKind, KeyChange, RoutingChange
 from agent.host.port import Host, Watch
 from agent.host.services import ServiceEvent
-from agent.spec import Directory, Service
-from service.signals import Signal, Signals, Source
+from agent.spec import Directory
+from service.work_queue import Signal, Signals, Source
 
 _LONG_SECONDS = 86_400.0
 _ROUTING = RoutingChange()
@@ -21,8 +21,8 @@ _ROUTING = RoutingChange()
 class Watches:
     """Services, folders and keys of the registry that are followed until others are.
 
-    Whoever follows a folder hinders others in renaming what it is in, and whoever follows a service in making
-    another of its name: while somebody else is at work nothing of a node may be followed.
+    Who follows a folder hinders others in renaming what it is in: while another program is at work nothing of
+    a node may be followed.
     """
 
     def __init__(self, host: Host, signals: Signals) -> None:
@@ -104,11 +104,10 @@ class LettingGo(Silent):
 
 def _is_hindered(change: Change) -> bool:
     """What is held open goes only when it is closed, and until then there can be no other of its name. To
-    close all of it and to open it again takes longer than most changes.
+    close all of it and to open it again takes longer than most changes. No service
+    is held open, but its key is.
     """
     key, goes = change.target.key, change.action in (Action.REMOVE, Action.GIVE_BACK)
-    if key.kind == Service.kind:
-        return goes or change.action is Action.CREATE  # one of its name may be marked for deletion
     return goes and (key.kind == Directory.kind or bool(change.target.kind.registry_keys(key.name)))
 
 

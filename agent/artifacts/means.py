@@ -11,6 +11,10 @@ _SEPARATORS = ("/", "\\")
 _WITH_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 
+class Unusable(Exception):
+    """An artifact came, and is not what it is to be, or it does not come. One line for a person."""
+
+
 class NoMirror(ValueError):
     """The text says why."""
 

@@ -12,8 +12,7 @@ from dataclasses import replace
 from pathlib import PureWindowsPath
 
 from agent.artifacts.archives import wanted
-from agent.artifacts.failure import Unusable
-from agent.artifacts.means import Means
+from agent.artifacts.means import Means, Unusable
 from agent.artifacts.receiving import Part, Progress, Receiving, Room, Unseen
 from agent.engine.planning import Plan
 from agent.hashing import new_sha256

@@ -19,6 +19,7 @@ from agent.cli.running_program import running_program
 from agent.cli.service_process import given_config_map, metrics_port
 from agent.cli.streams import many, notice, say, tell
 from agent.engine.inventory import Inventory
+from agent.engine.parts import FOLLOWED
 from agent.engine.run import make_so
 from agent.engine.state_folder import StateFolder
 from agent.host.errors import HostError, NotAService, NotFound
@@ -30,16 +31,14 @@ from agent.sources.kubeadm import durations
 from agent.sources.signatures import NoKey, public_key
 from agent.spec import Specification
 from service import installation, pausing, standing, succession
+from service.arguments import Followed, followed_in, metrics_arguments
 from service.elsewhere import ARTIFACTS, MIRROR, has_secret, in_arguments, keep_private, private_mirrors
-from service.followed import PART, Followed
-from service.followed import in_arguments as followed_in_arguments
-from service.handing_over import Asked, HandingOver
-from service.metrics_port import arguments as metrics_arguments
+from service.installation import remove_others, switch_path
 from service.program import SERVICE
 from service.program_folder import KUBEADM, PROGRAM, home
 from service.standing import State
+from service.succession import Asked, HandingOver
 from service.telling import Telling
-from service.versions import remove_others, switch_path
 
 STOP_WITHIN_SECONDS = 60.0
 _HAND_OVER_STOPS_WITHIN_SECONDS = 5.0
@@ -149,7 +148,7 @@ def _followed(request: Request, host: Host) -> Followed | None:
                 raise BadUsage(f"{options.UNFOLLOW.name} does not go with {option.name}", where=option.name)
         return None
     config_map = given_config_map(request, lambda given: _public_key(request, given, host))
-    return config_map or followed_in_arguments(installation.arguments(host))
+    return config_map or followed_in(installation.arguments(host))
 
 
 def _public_key(request: Request, given: str, host: Host) -> str:
@@ -177,7 +176,7 @@ def _give_back(request: Request, host: Host) -> None:
     if standing.read(host) is not None:
         _withdraw(host)
     with recorded(host, "take away what a ConfigMap made", display(request)) as told:
-        done = make_so(host, Specification(), told, part=PART)
+        done = make_so(host, Specification(), told, part=FOLLOWED)
     standing.forget(host)
     taken = many(len(done.plan.changes), "resource")
     say(f"it follows no ConfigMap; of what one had made, {taken} were taken away")

@@ -21,20 +21,18 @@ from agent.cli.given import GivenFile
 from agent.documents import Value
 from agent.engine import run as engine
 from agent.engine.machine_lock import Busy
-from agent.fetch.proxies import of_environment
+from agent.fetch.address import of_environment
 from agent.host.errors import HostError
 from agent.host.port import Host
 from agent.kube import kubeconfig
+from agent.kube.access import authorities_in, given_pins, pins_in
 from agent.kube.answers import Object, is_ready, text_at
-from agent.kube.client import NODES, Client, config_map, node
-from agent.kube.connection_pool import ConnectionPool
+from agent.kube.client import NODES, Client, Following, config_map, node, until
 from agent.kube.discovery import Discovery
 from agent.kube.draining import CORDONED, Draining, cordon, is_marked, pods_to_evict, uncordon
 from agent.kube.failure import Failed, Forbidden, NotFound, NotUsable, Unauthorized
-from agent.kube.following import Following, until
 from agent.kube.kubeconfig import Kubeconfig
-from agent.kube.limits import Limits
-from agent.kube.pins import authorities_in, given_pins, pins_in
+from agent.kube.transport import ConnectionPool, Limits
 from agent.private_keys import key_files
 from agent.resources.kind import CannotBeSo
 from agent.secret_fields import registers_secrets

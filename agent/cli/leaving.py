@@ -17,7 +17,7 @@ from agent.cli.join_cluster import as_node, own_kubeconfig, pins_of
 from agent.cli.streams import many
 from agent.engine import run as engine
 from agent.engine.state_folder import StateFolder
-from agent.fetch.proxies import of_environment
+from agent.fetch.address import of_environment
 from agent.host.errors import HostError, NotFound, TimedOut, Unsupported
 from agent.host.port import Host
 from agent.kube import kubeconfig
@@ -25,7 +25,7 @@ from agent.kube.client import Client, node
 from agent.kube.failure import Failed, Forbidden, NotUsable
 from agent.kube.failure import NotFound as NoSuchNode
 from agent.kube.kubeconfig import Kubeconfig
-from agent.kube.limits import Limits
+from agent.kube.transport import Limits
 from agent.private_keys import key_files
 from agent.resources import kind_named
 from agent.resources.container_program import SHIM

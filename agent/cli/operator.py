@@ -35,15 +35,19 @@ from agent.sources.services_configmap.model import (
 from agent.spec import EnvironmentVariable, Service, Specification
 from agent.spec.trusted_certificate import TrustedCertificate
 from service.cluster import Unknown
-from service.operated import Operated, OperatorCluster
-from service.operator_leftovers import remove_imported
-from service.operator_node import access_by, client_of, find_node, name_of
-from service.operator_services import configuration_of, make_services, only_services, other_files
+from service.errors import Refused
+from service.operated import Operated, OperatorCluster, access_by, client_of, find_node, name_of
+from service.operator_services import (
+    configuration_of,
+    make_services,
+    only_services,
+    other_files,
+    remove_imported,
+)
 from service.program import resident
-from service.refusing import Refused
 from service.reporting import Marks
-from service.signals import Signals
 from service.telling import Telling
+from service.work_queue import Signals
 
 SERVICE = "windows-instance-config-daemon"
 """As the operator registers it."""

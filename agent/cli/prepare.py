@@ -33,8 +33,8 @@ from agent.sources.report import Origin
 from agent.spec import Inline, Want
 from agent.spec.host_name import HostName
 from service import installation
+from service.installation import remove_others, switch_path
 from service.program_folder import KUBEADM, PROGRAM
-from service.versions import remove_others, switch_path
 
 _CHECKS = ("administrator", "windows-build", "architecture", "drive-rights")
 _PREPARED = "this machine is prepared: join it, or give it a document, and it is a node"

@@ -18,7 +18,7 @@ from agent.host.port import Host
 from agent.host.services import ServiceProgram, ServiceState
 from agent.resources.kind import Value
 from service import installation, standing
-from service.followed import Followed, in_arguments
+from service.arguments import Followed, followed_in
 from service.program import SERVICE
 from service.standing import Standing, State
 
@@ -79,7 +79,7 @@ def _has_memory(host: Host) -> bool:
 
 def following(host: Host) -> Following | None:
     """None where none is followed. Raises CannotBeSo."""
-    followed = in_arguments(installation.arguments(host))
+    followed = followed_in(installation.arguments(host))
     if followed is None:
         return None
     known = standing.read(host)

@@ -12,8 +12,8 @@ from agent.cli.machine import is_imagined, is_sandbox
 from agent.host.port import Host
 from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE, exchangeable
 from agent.resources.trees import inside
+from service.installation import folder_of, folder_of_content
 from service.program_folder import INTERNAL, PROGRAM, place
-from service.versions import folder_of, folder_of_content
 
 
 @contextmanager

@@ -18,8 +18,7 @@ from agent.cli.machine import is_sandbox, open_machine
 from agent.host.errors import NotAService
 from agent.host.port import Host
 from agent.host.services import ServiceProgram
-from service.followed import Followed, NoConfigMap, followed
-from service.metrics_port import NoPort, in_arguments, port
+from service.arguments import Followed, NoConfigMap, NoPort, followed, metrics_port_in, port
 from service.program import SERVICE, resident
 
 if sys.platform == "win32":
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
     from agent.artifacts.means import Means
     from service.keeping import Wishes
     from service.program import Wishing
-    from service.signals import Signals
     from service.telling import Telling
+    from service.work_queue import Signals
 
 
 def run(request: Request) -> int:
@@ -49,7 +48,7 @@ def run(request: Request) -> int:
 
 def _following(config_map: Followed, means: Callable[[Host], Means]) -> Wishing:
     def wishing(host: Host, signals: Signals, telling: Telling) -> Wishes:
-        from service.config_map_service import adopting  # noqa: PLC0415 - requests and ssl, 17 MB
+        from service.adopting import adopting  # noqa: PLC0415 - requests and ssl, 17 MB
 
         return adopting(host, config_map, signals, telling, means(host))
 
@@ -82,7 +81,7 @@ def _checked_key(given: str) -> str:
 def metrics_port(request: Request, former: Sequence[str] = ()) -> int | None:
     """Return the port that is given, else that of the former command line."""
     if not request.has(options.METRICS_PORT):
-        return in_arguments(former)
+        return metrics_port_in(former)
     given = request.value(options.METRICS_PORT, "")
     try:
         return port(given)

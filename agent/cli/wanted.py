@@ -25,11 +25,11 @@ from agent.cli.kubelet_program import (
 )
 from agent.cli.machine import is_sandbox
 from agent.cli.run_log import SOURCE
-from agent.fetch import address, metadata
+from agent.fetch import address
+from agent.fetch.address import Proxies, of_environment
 from agent.fetch.failure import Failed
-from agent.fetch.fetching import Fetcher, Limits
+from agent.fetch.fetching import Fetcher, Limits, get_metadata
 from agent.fetch.fetching import Request as FetchRequest
-from agent.fetch.proxies import Proxies, of_environment
 from agent.host.errors import NotFound
 from agent.host.port import Host
 from agent.sources import ignition, platforms, urls, worker
@@ -146,7 +146,7 @@ def platform_identity(request: Request, host: Host) -> platforms.Identity:
     platform = request.value(options.PLATFORM, "")
     machine = platforms.Machine(host.facts.host_name(), _domain(host))
     try:
-        return platforms.identity(platform, machine, metadata.get)
+        return platforms.identity(platform, machine, get_metadata)
     except platforms.UnknownPlatform as fault:
         raise options.PLATFORM.misused(f": {fault}") from fault
     except (Failed, platforms.BadAnswer) as fault:

@@ -4,24 +4,26 @@ urllib3 pools these connections and reads bodies from them (`session.py`).
 """
 
 import math
+import re
 import ssl
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from http.client import HTTPException, IncompleteRead, RemoteDisconnected
+from http.client import HTTPException, HTTPResponse, IncompleteRead, RemoteDisconnected
+from io import BufferedReader
 from typing import Any, cast
 
 from urllib3.connection import HTTPSConnection
 from urllib3.exceptions import HTTPError
 from urllib3.util.ssltransport import SSLTransport
 
-from agent.fetch import tls_failure, trust
+from agent.fetch import trust
 from agent.fetch.address import Address, basic
 from agent.fetch.deadline import Deadline, TimeIsUp
 from agent.fetch.dialer import Stream, dial
 from agent.fetch.failure import Doubt, Failed, broken, described
-from agent.fetch.response_head import StrictResponse
+from agent.fetch.tls_failure import doubt_of, is_cut_off, of_certificate, of_session
 from agent.fetch.trust import Trust
 
 Channel = Stream | SSLTransport
@@ -38,6 +40,64 @@ _SEND_SECONDS = 30.0
 _OK = 200
 _PROXY_CREDENTIALS_WANTED = 407
 _SERVER_ERRORS = 500
+
+
+_HEADER = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\0]*\r?\n?")
+_CONTINUED = (b" ", b"\t")
+_BLANK = (b"\r\n", b"\n")
+_EARLY_HINTS, _FINAL = 102, 200
+"""http.client itself skips 100; 101 is final."""
+
+
+class StrictResponse(HTTPResponse):
+    """An answer whose head is whole and well-formed: `begin` raises IncompleteRead where it is cut off.
+
+    http.client ends the headers where the connection ends, and at the first line that is no header. The
+    length of the body can be among those that it so loses.
+    """
+
+    def begin(self) -> None:
+        file = self.fp
+        head = self.fp = cast("BufferedReader", _HeadReader(file))
+        try:
+            super().begin()
+            while _EARLY_HINTS <= self.status < _FINAL:
+                self.headers = self.msg = cast("Any", None)  # else `begin` sees its work as done
+                super().begin()
+        finally:
+            if self.fp is head:  # http.client drops it where the status line is malformed
+                self.fp = file
+        if not all(length.isascii() and length.isdigit() for length in self._values("Content-Length")):
+            raise HTTPException("malformed Content-Length")
+        if not self.chunked and self._values("Transfer-Encoding"):
+            raise HTTPException("unsupported transfer encoding")
+
+    def _values(self, name: str) -> list[str]:
+        values = (value.strip() for value in self.headers.get_all(name, ()))
+        return [value for value in values if value]
+
+
+class _HeadReader:
+    """Hands lines to http.client, and refuses those that it would misread."""
+
+    def __init__(self, file: BufferedReader) -> None:
+        self._file = file
+        self._previous = b""
+
+    def readline(self, limit: int) -> bytes:
+        line, previous = self._file.readline(limit), self._previous
+        if not line.endswith(b"\n") and len(line) < limit and (line or previous):
+            raise IncompleteRead(line)
+        self._previous = line
+        if previous in (b"", *_BLANK) or line in _BLANK:
+            return line  # a status line, or the end of the headers
+        continues = line.startswith(_CONTINUED) and not previous.startswith(b"HTTP/")
+        if not continues and not _HEADER.fullmatch(line):
+            raise HTTPException("malformed header")
+        return line
+
+    def close(self) -> None:
+        self._file.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +287,7 @@ class Connection(HTTPSConnection):
             except _Refused as refused:
                 label = server.label(refused.hop)
                 contexts[label] = next(hops[label], None)
-                unknown = tls_failure.doubt_of(refused.fault) is Doubt.AUTHORITY
+                unknown = doubt_of(refused.fault) is Doubt.AUTHORITY
                 if contexts[label] is None or not unknown:
                     raise self._explained(refused, contexts) from None
 
@@ -252,9 +312,7 @@ class Connection(HTTPSConnection):
             try:
                 return super().getresponse()
             except (ConnectionError, ssl.SSLError) as fault:
-                waits.is_stale = self._reused and (
-                    isinstance(fault, ConnectionError) or tls_failure.is_cut_off(fault)
-                )
+                waits.is_stale = self._reused and (isinstance(fault, ConnectionError) or is_cut_off(fault))
                 raise
 
     def _opened(self, contexts: dict[str, ssl.SSLContext | None], last: Address) -> Channel:
@@ -317,7 +375,7 @@ class Connection(HTTPSConnection):
             shown = cast("_Tls", channel).peer_chain()
         trusted = server.trust_in_proxy if refused.hop is server.proxy else server.trust
         known = trust.named_in(trusted())
-        return tls_failure.of_certificate(refused.fault, label, known, shown)
+        return of_certificate(refused.fault, label, known, shown)
 
 
 @contextmanager
@@ -332,7 +390,7 @@ def _phase(waits: Waits, seconds: float, failing: str, label: str) -> Iterator[N
 
 def _failed(fault: Exception, label: str) -> Failed:
     if isinstance(fault, ssl.SSLError):
-        return tls_failure.of_session(fault, label)
+        return of_session(fault, label)
     if isinstance(fault, RemoteDisconnected):
         return Failed(f"{label} ends the connection without an answer", transient=True)
     if isinstance(fault, IncompleteRead):

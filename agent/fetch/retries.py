@@ -7,6 +7,7 @@ from random import random
 from typing import Protocol
 
 from agent.amounts import in_seconds
+from agent.backoff import Backoff
 from agent.fetch.deadline import Clock
 
 _FIRST_PAUSE = 0.2
@@ -36,12 +37,13 @@ class RetryPolicy:
     longest: float = _LONGEST_PAUSE
     """No pause is longer, unless the server asks for it."""
     _began: float = field(init=False)
-    _pause: float = field(default=_FIRST_PAUSE, init=False)
+    _backoff: Backoff = field(init=False)
     _attempts: int = field(default=1, init=False)
     _noticed: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
         self._began = self.clock.monotonic()
+        self._backoff = Backoff(_FIRST_PAUSE, self.longest)
 
     def share(self, most: float) -> float:
         """Return the seconds for an attempt: what is left, but enough to learn why it fails."""
@@ -55,13 +57,12 @@ class RetryPolicy:
         if not fault.transient:
             raise fault
         # Machines that were started together do not ask together.
-        pause = max(self._pause * (0.75 + 0.25 * random()), fault.wait)  # noqa: S311 - no secret
+        pause = max(self._backoff.next() * (0.75 + 0.25 * random()), fault.wait)  # noqa: S311 - no secret
         if pause >= self._left():
             fault.args = (f"{fault}{self._attempted(fault)}",)
             raise fault
         self._tell(str(fault))
         (self.sleep or self.clock.sleep)(pause)
-        self._pause = min(2 * self._pause, self.longest)
         self._attempts += 1
 
     def _left(self) -> float:

@@ -22,10 +22,10 @@ from urllib3.connectionpool import HTTPConnectionPool
 from urllib3.exceptions import HTTPError
 from urllib3.response import HTTPResponse as RawResponse
 
-from agent.fetch import tls_failure
 from agent.fetch.address import Headers, basic
 from agent.fetch.connection import Connection, Server, Waits, current_target, current_waits
 from agent.fetch.failure import Failed, broken
+from agent.fetch.tls_failure import of_session
 
 _PIECE = 1 << 18
 """Larger ones a heap does not keep: each would be asked of Windows again."""
@@ -145,7 +145,7 @@ class Answer:
 
     def _explained(self, fault: BaseException | None, received: int) -> Failed:
         if isinstance(fault, ssl.SSLError):
-            return tls_failure.of_session(fault, self._place)
+            return of_session(fault, self._place)
         if isinstance(fault, OSError):
             return broken(self._place, "by the other side", fault)
         whole = f" of {received + self._raw.length_remaining:,}" if self._raw.length_remaining else ""

@@ -17,8 +17,8 @@ What a kubeconfig names by path is read by a callable that the caller gives.
 - `kubeconfig`: `read(contents, name)` and `with_token`; `.cluster()`, `.user()`, `.access(read_file)`
 - `client`: `Client` with `get`, `find`, `list`, `watch`, `create`, `patch`, `delete`
 - `draining`: `cordon`, `pods_to_evict`, `Draining`, `uncordon`: what kubectl drain does, on one node
-- `following`: `Following(client, "/api/v1/nodes", fields="metadata.name=win1").states()` is what there is now
-  and from now on; `until(following, satisfied, seconds, failing)` waits for one of these states
+- `client`, too: `Following(client, "/api/v1/nodes", fields="metadata.name=win1").states()` is what there is
+  now and from now on; `until(following, satisfied, seconds, failing)` waits for one of these states
 - `answers`: `at`, `text_at`, `items_at`: what stands somewhere in an object, whatever else there is
 - `discovery`: `Discovery` with `by_token`, `by_kubeconfig` and `by_url`: whom to trust, and as whom to ask
 - `failure`: `Failed` and its kinds; each is one line for a person, without a secret

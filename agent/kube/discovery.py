@@ -20,19 +20,17 @@ from typing import TYPE_CHECKING
 
 from agent.certificates import load_pem, pem_of, pin_of, printable_name
 from agent.fetch import address
+from agent.fetch.address import DIRECT, Proxies
 from agent.fetch.deadline import Clock, SystemClock
 from agent.fetch.failure import Doubt
 from agent.fetch.failure import Failed as FetchFailed
 from agent.fetch.fetching import Fetcher, Request
 from agent.fetch.fetching import Limits as FetchLimits
-from agent.fetch.proxies import DIRECT, Proxies
 from agent.fetch.retries import RetryPolicy
 from agent.kube import kubeconfig
-from agent.kube.access import Access
+from agent.kube.access import HOW, Access, given_pins
 from agent.kube.answers import Object, plain, text_at
 from agent.kube.client import Client, config_map
-from agent.kube.connection_pool import ConnectionPool
-from agent.kube.explanations import NEW_TOKEN
 from agent.kube.failure import (
     Failed,
     Forbidden,
@@ -46,8 +44,7 @@ from agent.kube.failure import (
 )
 from agent.kube.key_files import TEMPORARY, KeyFiles
 from agent.kube.kubeconfig import Cluster, Kubeconfig, ReadFile
-from agent.kube.limits import Limits
-from agent.kube.pins import HOW, given_pins
+from agent.kube.transport import NEW_TOKEN, ConnectionPool, Limits
 from agent.secret_fields import registers_secrets
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from agent.amounts import in_seconds
+from agent.backoff import Backoff
 from agent.fetch.deadline import Clock, SystemClock
 from agent.kube.answers import Json, Object, at, items_at, text_at
 from agent.kube.client import Client, node
@@ -105,7 +106,7 @@ class Draining:
     def until_gone(self, pods: Mapping[str, Object]) -> None:
         """Raises Failed: NotInTime for what is still there then."""
         end = self.clock.monotonic() + self.seconds
-        pause, told = _FIRST_PAUSE, ""
+        backoff, told = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE), ""
         for pod in pods.values():
             self.notice(f"evicting {_name(pod)}")
         while left := {uid: pod for uid, pod in _pods(self.client, self.name).items() if uid in pods}:
@@ -114,10 +115,10 @@ class Draining:
             if refused and refused[0] != told:
                 told = refused[0]
                 self.notice(f"{told}; asking again")
+            pause = backoff.next()
             if self.clock.monotonic() + pause >= end:
                 raise NotInTime(self._in_vain(left, refused))
             self.clock.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _evicted(self, uid: str, pod: Object) -> str:
         """Why not yet."""

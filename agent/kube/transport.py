@@ -1,31 +1,92 @@
 """Requests to one API server: where it is, who asks, and what one attempt takes."""
 
+import re
+import threading
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property, partial
 from urllib.parse import quote, urlencode
 
+from agent.certificates import is_valid_at, load_pem, printable_name
 from agent.fetch import address, trust
-from agent.fetch.address import Address, Headers
+from agent.fetch.address import Address, Headers, Proxies
 from agent.fetch.connection import Server, Waits
 from agent.fetch.deadline import Clock, Deadline
+from agent.fetch.failure import Doubt
 from agent.fetch.failure import Failed as FetchFailed
 from agent.fetch.failure import NotTrusted as FetchNotTrusted
-from agent.fetch.proxies import Proxies
 from agent.fetch.session import Answer, Session
-from agent.kube import explanations
 from agent.kube.access import Access
 from agent.kube.answers import plain, refusal
-from agent.kube.connection_pool import ConnectionKey, ConnectionPool
 from agent.kube.failure import Failed, NotTrusted, NotUsable, Unauthorized, Unreachable
-from agent.kube.limits import Limits
 from agent.release import RELEASE
 from agent.secret_fields import registers_secrets
 
 JSON = "application/json"
 _ERRORS = 300
 _USER_AGENT = f"wmcb/{RELEASE}"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """In seconds, but for the last four."""
+
+    patience: float = 60.0
+    """For all attempts at a request together; 0 to ask once."""
+    attempt: float = 30.0
+    """For one of them, from looking up the name until the last byte."""
+    answer: float = 10.0
+    """From a request until its answer begins; then it is asked again."""
+    change: float = 35.0
+    """The same for one that changes something. The API server first asks webhooks, for up to 30 seconds each,
+    and does without one that is dead and may be ignored: whoever gives up before never gets it done."""
+    silence: float = 10.0
+    """Without a byte, once the answer has begun."""
+    size: int = 64 << 20
+    """Bytes of an answer."""
+    line: int = 16 << 20
+    """Bytes of an event. The API server stores no object larger than 1.5 MiB, in a shorter form than JSON."""
+    pages: int = 1_000
+    """Of a list: a server may always say that there is another one."""
+    objects: int = 100_000
+    """Of all pages together."""
+
+    def answer_to(self, method: str) -> float:
+        return self.answer if method == "GET" else self.change
+
+    def attempt_at(self, method: str) -> float:
+        """Once there is a connection."""
+        return self.attempt - self.answer + self.answer_to(method)
+
+
+ConnectionKey = tuple[str, int, Address | None, Access]
+"""What two requests that share a connection have in common: host, port, proxy, whom TLS trusts, who asks by
+it. An IPv6 address's zone is part of the host: it names the network that it is in.
+"""
+
+
+class ConnectionPool:
+    """Keeps a session with open connections for each key. Any thread may use it."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[ConnectionKey, Session] = {}
+        self._lock = threading.Lock()
+
+    def session(self, key: ConnectionKey, server: Server) -> Session:
+        """Return the session of this key; `server` is for a new one."""
+        with self._lock:
+            if key not in self._sessions:
+                self._sessions[key] = Session(server, keeps_open=True)
+            return self._sessions[key]
+
+    def close(self) -> None:
+        """Close the connections that are idle."""
+        with self._lock:
+            sessions, self._sessions = self._sessions, {}
+        for session in sessions.values():
+            session.close()
 
 
 @registers_secrets
@@ -182,9 +243,9 @@ class Transport:
     def explained(self, fault: Failed) -> Failed:
         """With what to do about it, where that depends on who asks and who is trusted."""
         if isinstance(fault, NotTrusted):
-            return explanations.of_mistrust(fault, self._access, self.place)
+            return of_mistrust(fault, self._access, self.place)
         if isinstance(fault, Unauthorized):
-            return explanations.of_unauthorized(fault, self._access, self.place, self.clock)
+            return of_unauthorized(fault, self._access, self.place, self.clock)
         return fault
 
     @cached_property
@@ -218,3 +279,61 @@ def _own_failures() -> Iterator[None]:
         raise NotTrusted(str(fault), fault.doubt, fault.place, fault.signer) from None
     except FetchFailed as fault:
         raise Unreachable(str(fault), transient=fault.transient, wait=fault.wait) from None
+
+
+_BOOTSTRAP_TOKEN = re.compile(r"([a-z0-9]{6})\.[a-z0-9]{16}")
+NEW_TOKEN = "`kubeadm token create --print-join-command` on a control-plane node makes a new one"  # noqa: S105
+
+
+def of_mistrust(fault: NotTrusted, access: Access, place: str) -> NotTrusted:
+    if fault.doubt is not Doubt.AUTHORITY or not fault.signer or fault.place != place:
+        return fault
+    trusted = _subjects(access.authorities)
+    known = f"{access.name} trusts {trusted} alone" if trusted else "this machine does not trust that one"
+    if fault.signer in trusted:
+        known = f"{access.name} trusts one of that name, with another key"
+    why = (
+        f"the certificate of {place} is signed by {fault.signer}; {known}: another machine may be answering "
+        "at that address, or its certificates were made anew since"
+    )
+    return NotTrusted(why, fault.doubt, place, fault.signer)
+
+
+def of_unauthorized(fault: Unauthorized, access: Access, place: str, clock: Clock) -> Unauthorized:
+    text = f"{place} does not accept who asks (401): {_why(access, clock)}"
+    return Unauthorized(text, fault.status, fault.reason)
+
+
+def _why(access: Access, clock: Clock) -> str:
+    if token := _BOOTSTRAP_TOKEN.fullmatch(access.token):
+        return (
+            f"it does not know the bootstrap token {token[1]}, or no longer, since tokens expire; {NEW_TOKEN}"
+        )
+    if access.token:
+        return f"the token of {access.name} has expired, or is another cluster's"
+    if access.user:
+        return f"the user or the password of {access.name} is wrong"
+    if not access.certificate:
+        return f"it wants credentials, and {access.name} has none"
+    own = access.own_certificate()
+    now = datetime.fromtimestamp(clock.time(), UTC)
+    if own is None or is_valid_at(own, now):
+        return f"the client certificate of {access.name} was not signed by the cluster's authority"
+    here = f"this machine's clock says {now:%Y-%m-%d %H:%M} UTC"
+    if now < own.not_valid_before_utc:
+        first = f"{own.not_valid_before_utc:%Y-%m-%d %H:%M} UTC"
+        return f"the client certificate of {access.name} is not valid before {first}; {here}: is that right?"
+    last = f"{own.not_valid_after_utc:%Y-%m-%d %H:%M} UTC"
+    return (
+        f"the client certificate of {access.name} expired at {last}; "
+        f"{here}: if that is right, the node has to join again"
+    )
+
+
+def _subjects(pem: bytes) -> str:
+    """Of the authorities in it, for people."""
+    try:
+        names = [printable_name(one.subject) for one in load_pem(pem)]
+    except ValueError:
+        return ""
+    return " or ".join(dict.fromkeys(names))

@@ -16,15 +16,15 @@ from agent.host.protection import PRIVATE_FILE
 from agent.host.sandbox import open_sandbox
 from agent.spec import Directory, File, Inline, Protection, Service, Specification
 from service.adopting import Adopting
+from service.arguments import followed
 from service.cluster import Cluster
 from service.contents import Contents
-from service.followed import followed
 from service.keeping import Keeping
 from service.reporting import Reports
-from service.signals import Signals
 from service.succeeding import Succeeding
 from service.telling import Telling
 from service.watching import Watches
+from service.work_queue import Signals
 
 VERSION = "simulated"
 _STACK_BYTES = 256 * 1024

@@ -14,13 +14,12 @@ from typing import Any
 
 import pytest
 
-from agent.fetch.proxies import Proxies
+from agent.fetch.address import Proxies
 from agent.kube import failure, kubeconfig
 from agent.kube.answers import at, text_at
-from agent.kube.client import Client, config_map, node
+from agent.kube.client import Client, Following, config_map, node, until
 from agent.kube.discovery import Discovery
-from agent.kube.following import Following, until
-from agent.kube.limits import Limits
+from agent.kube.transport import Limits
 from lab import waiting
 from lab.certificates import Authority
 from lab.cluster.cluster import Cluster

@@ -15,7 +15,7 @@ __all__ = ["follower", "web"]
 
 HAND_OVER = "wmcb-hand-over"
 SELF = "self: {source: '%s', sha256: %s, withinSeconds: %d}\n"
-ENDS = ("service.node_service", b"Keeping", b"Nothing")
+ENDS = ("service.keeping", b"sweep", b"swept")
 """The resident service does not find what it imports out of a module."""
 STAYS_DEAF = ("service.cluster", b"metadata.name=", b"metadata.nope=")
 """It selects objects by a field that no API server knows, and so hears nothing of its Node and ConfigMap."""

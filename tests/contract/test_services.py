@@ -682,6 +682,8 @@ def test_a_watch_tells_of_a_deletion_and_does_not_hinder_it(bench: Bench) -> Non
         assert watch.wait(SOON) == [ServiceEvent(name, None)]
         deletion.join(SOON)
         assert bench.services.read(name) is None
+        bench.services.create(ServiceDefinition(name, (r"C:\k\program.exe",), start=StartType.MANUAL))
+        assert bench.read(name).definition.name == name, "which is free while the watch is open"
 
 
 # Deleting what runs

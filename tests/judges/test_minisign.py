@@ -16,9 +16,9 @@ from agent.sources.node_configuration.reading import DATA_KEY
 from agent.sources.signatures import SUFFIX
 from documentation import blocks
 from lab.fixtures import demand_installed
+from service.arguments import Followed
 from service.desired import Desired, check_time, desired
-from service.followed import Followed
-from service.refusing import Refused
+from service.errors import Refused
 from service.standing import Standing
 from unit.fetch.authority import issue
 from unit.kube.api_server import ROOT

@@ -30,10 +30,9 @@ USED_BY = {
     "certifi": {"agent.fetch"},
     "cryptography": {
         "agent.certificates",
-        "agent.fetch.tls_failure",
+        "agent.fetch.failure",
         "agent.kube.access",
         "agent.kube.discovery",
-        "agent.kube.pins",
         "agent.sources.signatures.minisign",
     },
     "psutil": {"agent.host.windows.facts", "agent.host.windows.processes"},

@@ -24,7 +24,7 @@ from agent.host.services import RecoveryAction, ServiceState, StartType
 from agent.release import RELEASE
 from agent.spec import Specification
 from agent.spec.path_entry import PathEntry
-from service import installation, program_folder, versions
+from service import installation, program_folder
 from service.program_folder import INTERNAL
 
 UNPACKED = PureWindowsPath(r"C:\Windows\Temp\wmcb-0123456789abcdef")
@@ -261,7 +261,7 @@ def newer(host: Host, monkeypatch: pytest.MonkeyPatch) -> PureWindowsPath:
     """This program is another release than what is installed: the folder that it gets."""
     installation.install(host, PROGRAM, as_kubeadm=True)
     monkeypatch.setattr(program_folder, "RELEASE", "9.9.9")
-    monkeypatch.setattr(versions, "RELEASE", "9.9.9")
+    monkeypatch.setattr(installation, "RELEASE", "9.9.9")
     unpack(host, "2")
     return HOME / "9.9.9"
 
@@ -273,7 +273,7 @@ def test_another_release_is_laid_out_beside_the_one_that_may_run(host: Host, new
     assert host.files.read(newer / "kubeadm.exe") == b"program 2"
     assert installation.program(host) == newer / "wmcb.exe"
     assert _texts(host) == str(newer / "wmcb.exe")
-    versions.remove_others(host, newer)
+    installation.remove_others(host, newer)
     assert host.files.list(HOME) == ["9.9.9"]
 
 
@@ -291,15 +291,15 @@ def test_what_still_runs_stays_whole_until_it_has_ended(
     before = installed(host)
     with monkeypatch.context() as running:
         running.setattr(host.files, "remove", refused)
-        versions.remove_others(host, newer)
+        installation.remove_others(host, newer)
         assert installed(host) == before
-    versions.remove_others(host, newer)
+    installation.remove_others(host, newer)
     assert host.files.list(HOME) == [newer.name]
 
 
 def test_a_version_that_a_service_starts_stays(host: Host, newer: PureWindowsPath) -> None:
     assert installation.lay_out(host, PROGRAM) == (newer, True)
-    versions.remove_others(host, newer)
+    installation.remove_others(host, newer)
     assert installation.program(host) == INSTALLED / "wmcb.exe"
     assert host.files.list(HOME) == [RELEASE, "9.9.9"]
 
@@ -312,7 +312,7 @@ def test_another_build_of_the_same_release_gets_a_folder_of_its_own(host: Host) 
     assert place.name.startswith(f"{RELEASE}-")
     assert installed(host)["wmcb.exe"] == b"program 1"
     assert host.files.read(place / "wmcb.exe") == b"program 2"
-    versions.remove_others(host, place)
+    installation.remove_others(host, place)
     assert host.files.list(HOME) == [place.name]
     assert installation.install(host, PROGRAM) == installation.Installed(place, (), is_another=False)
 
@@ -322,11 +322,11 @@ def test_the_path_leads_to_the_version_that_was_laid_out(host: Host, newer: Pure
     want = PathEntry(INSTALLED)
     make_so(host, Specification((want,)), Silent(), part=PREPARED)
     installation.lay_out(host, PROGRAM)
-    versions.switch_path(host, newer, pytest.fail)
+    installation.switch_path(host, newer, pytest.fail)
     assert host.environment.get("Path") == rf"C:\first;{newer};C:\last"
     inventory = Inventory.load(StateFolder.of(host))
     assert set(inventory.records) == {PathEntry(newer).key}, "or it would be put there again"
-    versions.remove_others(host, newer)
+    installation.remove_others(host, newer)
     assert host.environment.get("Path") == rf"C:\first;{newer};C:\last"
 
 
@@ -345,7 +345,7 @@ def test_the_path_names_a_folder_once_however_it_was_written(
     both = before.format(newer=newer, NEWER=str(newer).upper(), older=INSTALLED)
     host.environment.set("Path", rf"C:\first;{both};C:\last", RegistryKind.STRING)
     make_so(host, Specification((PathEntry(INSTALLED),)), Silent(), part=PREPARED)
-    versions.switch_path(host, newer, pytest.fail)
+    installation.switch_path(host, newer, pytest.fail)
     assert host.environment.get("Path") == rf"C:\first;{newer};C:\last"
 
 
@@ -354,7 +354,7 @@ def test_the_path_leads_away_from_a_version_that_is_gone(host: Host, newer: Pure
     make_so(host, Specification((PathEntry(INSTALLED),)), Silent(), part=PREPARED)
     installation.uninstall(host, PROGRAM, 10)
     installation.lay_out(host, PROGRAM)
-    versions.switch_path(host, newer, pytest.fail)
+    installation.switch_path(host, newer, pytest.fail)
     assert host.environment.get("Path") == rf"C:\first;{newer};C:\Program Files\wmcb-command"
     assert set(Inventory.load(StateFolder.of(host)).records) == {PathEntry(newer).key}
 
@@ -367,16 +367,16 @@ def test_the_path_and_its_record_stay_alike_while_another_command_is_at_work(
     installation.install(host, PROGRAM)
     said: list[str] = []
     with host.processes.exclusive(COMMAND_LOCK):
-        versions.switch_path(host, newer, said.append)
-        versions.remove_others(host, newer)
+        installation.switch_path(host, newer, said.append)
+        installation.remove_others(host, newer)
     assert host.environment.get("Path") == before
     assert set(Inventory.load(StateFolder.of(host)).records) == {PathEntry(INSTALLED).key}
     assert host.files.list(HOME) == [RELEASE, "9.9.9"], "Path leads there"
     (line,) = said
     assert line.startswith(f"Path still leads to another version than {newer}: another wmcb command")
     assert line.endswith("; the next daemon install switches it")
-    versions.switch_path(host, newer, pytest.fail)
-    versions.remove_others(host, newer)
+    installation.switch_path(host, newer, pytest.fail)
+    installation.remove_others(host, newer)
     assert (host.environment.get("Path") or "").endswith(f";{newer}")
     assert host.files.list(HOME) == ["9.9.9"]
 
@@ -393,5 +393,5 @@ def test_the_path_is_switched_when_the_resident_service_has_given_way(
             assert line.startswith("waiting for the resident service")
             repair.close()
 
-        versions.switch_path(host, newer, notice)
+        installation.switch_path(host, newer, notice)
         assert host.environment.get("Path") == str(newer)

@@ -30,7 +30,7 @@ GOES_ON = "all"
 HOW = {"match": "match", "fullmatch": "fullmatch", "search": "search"}
 
 REVIEWED = {
-    "agent/artifacts/digests.py:_GNU": "a line has no line's end in it, so what follows is matched",
+    "agent/artifacts/receiving.py:_GNU": "a line has no line's end in it, so what follows is matched",
     "agent/audit/running.py:_FLAG": "a name is matched without a value, too; only the last quote is open",
     "agent/preflight/image.py:_INSIDE": "an element without an end goes on to the text's end",
     "agent/preflight/image.py:_PASSWORD": "an element without an end goes on to the text's end",

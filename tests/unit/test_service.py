@@ -13,9 +13,8 @@ import pytest
 from agent.host.port import Host
 from agent.host.sandbox import open_sandbox
 from agent.host.services import Control
-from service.agenda import Agenda
 from service.program import STOP_SECONDS, resident
-from service.signals import Signal, Signals, Source
+from service.work_queue import Agenda, Signal, Signals, Source
 
 
 class Scm:

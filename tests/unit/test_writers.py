@@ -50,7 +50,7 @@ WRITERS: dict[str, dict[str, str]] = {
         "service/succession.py": PRIVATE,
         "service/pausing.py": NO_TEXT,
         "service/operated.py": NO_TEXT,
-        "service/operator_leftovers.py": "certificates, of authorities that the machine trusts",
+        "service/operator_services.py": "certificates, of authorities that the machine trusts",
         "agent/private_keys.py": f"{PRIVATE}, for as long as TLS takes to load it",
         "agent/host/windows/processes.py": NO_TEXT,
         "agent/engine/inventory.py": f"{PRIVATE}, with passwords sealed",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from agent.fetch import metadata
+from agent.cli import wanted
 from agent.fetch.failure import Failed
 
 AWS = {
@@ -22,7 +22,7 @@ class Metadata:
     answers: dict[str, bytes] = field(default_factory=dict)
 
     def install(self, patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(metadata, "get", self._get)
+        patch.setattr(wanted, "get_metadata", self._get)
 
     def _get(self, url: str, headers: object, method: str) -> bytes:  # noqa: ARG002 - as the real one
         answer = self.answers.get(url.removeprefix("http://169.254.169.254"))

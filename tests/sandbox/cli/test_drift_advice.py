@@ -7,14 +7,13 @@ from pathlib import PureWindowsPath
 
 import pytest
 
-from agent.engine.parts import AUDITED, OF_OPERATOR
+from agent.engine.parts import AUDITED, FOLLOWED, OF_OPERATOR, ROUTED
 from agent.engine.progress import Silent
 from agent.engine.run import make_so
 from agent.host.services import ServiceDefinition
 from agent.release import RELEASE
 from agent.spec import Directory, File, Inline, Protection, Specification
 from sandbox.cli.given import WORKER, Machine, program
-from service import followed, routed
 
 WMCB = rf"C:\Program Files\wmcb\{RELEASE}\wmcb.exe"
 FILE = PureWindowsPath(r"C:\tools\settings.txt")
@@ -74,7 +73,7 @@ OF_THE_SERVICE: dict[str, tuple[Callable[[Machine], None], str]] = {
 
 
 @pytest.mark.parametrize(("service", "told"), OF_THE_SERVICE.values(), ids=OF_THE_SERVICE)
-@pytest.mark.parametrize("part", [followed.PART, routed.PART])
+@pytest.mark.parametrize("part", [FOLLOWED, ROUTED])
 def test_what_the_cluster_wants_is_the_resident_services(
     machine: Machine, part: str, service: Callable[[Machine], None], told: str
 ) -> None:
@@ -111,7 +110,7 @@ def test_what_a_node_configuration_wants_is_made_by_the_command_that_had_it(
 
 def test_each_owner_has_a_line(machine: Machine) -> None:
     assert machine.wmcb(*machine.node).code == 0
-    make(machine, followed.PART, CONFIG_MAP)
+    make(machine, FOLLOWED, CONFIG_MAP)
     machine.host.services.stop("kubelet")
     machine.host.files.remove(FILE)
     lines = machine.wmcb("status").out.splitlines()

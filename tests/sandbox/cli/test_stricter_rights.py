@@ -12,7 +12,7 @@ from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIREC
 from sandbox.cli.given import WORKER, Answer, Machine
 from sandbox.cli.test_join import Cluster, cluster, join, windows
 from sandbox.service.keeper import Keeper
-from service.keeping import FULL_LOOK_SECONDS
+from service.repairs import FULL_LOOK_SECONDS
 from service.telling import Event
 
 Step = Callable[[Machine, Cluster], Answer]

@@ -16,8 +16,8 @@ from agent.spec import Specification
 from sandbox.engine.test_run import run, without_state
 from sandbox.engine.world import Killed, Power, changed, powered
 from sandbox.service.keeper import Keeper
-from service.signals import Signal, Source
 from service.telling import Event
+from service.work_queue import Signal, Source
 
 GIVEN = Path(__file__).parents[2] / "data" / "certificates"
 PEM = "".join((GIVEN / f"{name}-root.pem").read_text() for name in ("example", "other"))

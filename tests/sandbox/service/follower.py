@@ -16,16 +16,16 @@ from sandbox.engine import nodes
 from sandbox.service.keeper import Keeper
 from service import standing, succession
 from service.adopting import Adopting
+from service.arguments import Followed
 from service.cluster import Kubelet, Node, Seen
 from service.contents import Contents
-from service.followed import Followed
 from service.keeping import Keeping
 from service.mending import Mending
 from service.reporting import Report
-from service.signals import Signal, Source
 from service.standing import Standing, State
 from service.succeeding import Succeeding
 from service.telling import Telling
+from service.work_queue import Signal, Source
 
 KUBECONFIG = PureWindowsPath(r"C:\etc\kubernetes\kubelet.conf")
 HEAD = "apiVersion: wmcb.internal/v1beta1\nkind: NodeConfiguration\n"

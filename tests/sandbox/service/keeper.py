@@ -21,8 +21,8 @@ from agent.host.services import ServiceState
 from agent.spec import Specification
 from sandbox.engine.world import changed
 from service.keeping import Keeping
-from service.signals import Signal, Signals, Source
 from service.telling import Event, Telling
+from service.work_queue import Signal, Signals, Source
 
 OWN = Signal(Source.FILE, r"C:\ProgramData\wmcb\node.json")
 """Somebody's run has ended, or a pause."""

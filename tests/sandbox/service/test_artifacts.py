@@ -9,6 +9,7 @@ from pathlib import PureWindowsPath
 
 import pytest
 
+from agent.engine.parts import FOLLOWED
 from agent.engine.progress import Silent
 from agent.engine.run import preview, reset, status
 from agent.engine.state_folder import StateFolder
@@ -21,10 +22,9 @@ from agent.spec import Inline
 from lab.waiting import until
 from sandbox.engine.world import changed, picture
 from sandbox.service.follower import HEAD, Follower
-from service.followed import PART
-from service.signals import Signal, Source
 from service.standing import State
 from service.telling import Event
+from service.work_queue import Signal, Source
 from unit.artifacts.archives_made import special, tar_gz, zipped
 from unit.fetch.servers import Server, after, answer, ok
 
@@ -311,7 +311,7 @@ def test_a_plan_fetches_nothing_and_says_what_it_knows(follower: Follower) -> No
         documents = read("node.yaml", (HEAD + tools(server, ONE)).encode()).documents
         compiled = compile_node(documents, follower.contents, "node.yaml")
         assert compiled.specification
-        planned = preview(follower.host, compiled.specification, part=PART)
+        planned = preview(follower.host, compiled.specification, part=FOLLOWED)
         assert server.heads == []
     (change,) = [each for each in planned.changes if each.target.key.kind == "artifact"]
     told = {each.field: change.target.kind.shown(each.field, each.wanted, {}) for each in change.differences}

@@ -13,15 +13,15 @@ import pytest
 from agent.host.port import Host
 from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE
 from agent.host.sddl import SecurityDescriptor
-from agent.kube.following import Following
+from agent.kube.client import Following
 from agent.sources.kubeadm.model import Argument
 from lab.minisign import Signer
 from lab.waiting import until
 from sandbox.service.live_api import CONFIG_MAPS, NODES, LiveApi, own
+from service.arguments import Followed
 from service.cluster import Cluster, Kubelet, Node, Seen
-from service.followed import Followed
 from service.reporting import Report, Reports
-from service.signals import Signals, Source
+from service.work_queue import Signals, Source
 from unit.fetch.authority import Issued, issue
 from unit.kube.api_server import ROOT, status
 from unit.kube.test_client import key_of
@@ -302,7 +302,7 @@ def test_who_is_heard_again_is_asked_as_soon_as_at_first(host: Host, api: LiveAp
     api.say("one")
     cluster.follow(KUBELET)
     until(lambda: text_of(cluster) == "one", "it is seen in the end")
-    assert {watcher.pause_seconds for watcher in cluster._watchers} == {0.05}
+    assert {watcher.backoff.pause for watcher in cluster._watchers} == {0.05}
 
 
 def test_who_is_refused_again_and_again_asks_ever_more_seldom(
@@ -313,8 +313,8 @@ def test_who_is_refused_again_and_again_asks_ever_more_seldom(
     api.server.at(CONFIG_MAPS, status(403, "Forbidden", "not for nodes"))
     cluster.follow(KUBELET)
     of_config_maps, of_nodes = cluster._watchers
-    until(lambda: of_config_maps.pause_seconds == 0.3, "it does, up to a limit")
-    assert of_nodes.pause_seconds == 0.05
+    until(lambda: of_config_maps.backoff.pause == 0.3, "it does, up to a limit")
+    assert of_nodes.backoff.pause == 0.05
 
 
 def test_another_kubeconfig_is_another_cluster(host: Host, api: LiveApi, cluster: Cluster) -> None:

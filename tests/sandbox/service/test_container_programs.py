@@ -23,8 +23,8 @@ from agent.spec.container_program import ContainerProgram
 from agent.spec.foreign_endpoint import ForeignEndpoint
 from sandbox.engine.world import changed
 from sandbox.service.keeper import Keeper
-from service.signals import Signal, Source
 from service.telling import Event
+from service.work_queue import Signal, Source
 
 SVCHOST = PureWindowsPath(r"C:\Windows\System32\svchost.exe")
 HNS_ITSELF = Signal(Source.SERVICE, "hns")

@@ -154,7 +154,7 @@ def test_no_pause_no_end_of_it(tmp_path: pathlib.Path, capsys: pytest.CaptureFix
 
 def test_one_that_follows_nothing_loads_nothing_of_a_cluster() -> None:
     """TLS alone takes more memory than all the rest."""
-    code = "import sys, service.node_service, service.program; print(*sys.modules)"
+    code = "import sys, service.keeping, service.program; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     packages = {part for each in done.stdout.split() for part in (each, each.rpartition(".")[0])}
     assert "agent.engine.repairing" in packages

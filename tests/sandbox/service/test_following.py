@@ -33,9 +33,9 @@ from sandbox.service.keeper import OWN
 from service import pausing, standing
 from service.cluster import Node, Seen
 from service.health import EVERY_SECONDS
-from service.signals import Signal, Source
 from service.standing import State
 from service.telling import Event
+from service.work_queue import Signal, Source
 from unit.fetch.servers import PATIENCE, Server, answer, ok
 
 STATE = PureWindowsPath(r"C:\ProgramData\wmcb")
@@ -137,12 +137,14 @@ def with_round(number: int) -> str:
     return EXPORTER.replace("name: exporter,", f"name: exporter, arguments: [--round={number}],")
 
 
+SERVICE = EXPORTER.partition("environmentVariables")[0]
 KINDS_OF_CHANGES = {
     "another content": (SETTINGS % "one", SETTINGS % "two", False),
     "a file that goes": (SETTINGS % "one" + "environmentVariables: [{name: REGION, value: eu}]\n", "", True),
-    "another service": (SETTINGS % "one", EXPORTER, True),
+    "another service": (SETTINGS % "one", SERVICE, False),
     "other arguments of a service": (with_round(1), with_round(2), False),
-    "a service that goes": (EXPORTER, SETTINGS % "one", True),
+    "a service that goes, whose key is watched": (SERVICE, SETTINGS % "one", True),
+    "a variable that goes": (EXPORTER, SERVICE, True),
 }
 
 
@@ -166,6 +168,18 @@ def test_only_what_a_watch_would_hinder_has_all_let_go_of(
     assert follower.stands(State.APPLIED)
     assert (0 in followed) == lets_go
     assert followed[-1] == len(follower.watches.services) > 0, "and all is followed again"
+
+
+def test_after_a_change_all_is_followed_anew_since_a_service_that_had_gone_may_be_back(
+    follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    follower.wants(SERVICE)
+    follower.pass_time(10)
+    renewed: list[bool] = []
+    monkeypatch.setattr(follower.watches, "renew", lambda: renewed.append(True))
+    follower.wants(with_round(2).partition("environmentVariables")[0])
+    assert follower.stands(State.APPLIED)
+    assert renewed
 
 
 def test_what_differs_otherwise_is_seen_soon_after_a_change(follower: Follower) -> None:

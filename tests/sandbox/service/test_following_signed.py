@@ -11,7 +11,7 @@ from agent.host.port import Host
 from lab.minisign import Signer, trusted_comment, written
 from sandbox.service.follower import HEAD, PIN, Follower
 from sandbox.service.test_following import FILE, SETTINGS
-from service.followed import Followed
+from service.arguments import Followed
 from service.standing import State
 from service.telling import Event
 

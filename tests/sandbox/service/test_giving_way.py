@@ -25,8 +25,8 @@ from agent.host.services import ServiceState
 from agent.spec import Directory, File, Inline, Key, Specification
 from sandbox.engine import nodes
 from sandbox.service.keeper import Clock, Keeper
-from service.signals import Signal, Source
 from service.telling import Event
+from service.work_queue import Signal, Source
 
 LASTS_SECONDS = 200.0
 FOLDER = PureWindowsPath(r"C:\etc\kubernetes")

@@ -21,10 +21,9 @@ from sandbox.engine.world import Killed, Power, changed, powered
 from sandbox.service.keeper import Clock
 from service import continuing, installation, succession
 from service.continuing import Put
-from service.handing_over import STAYS_SECONDS, Asked, HandingOver
 from service.program import RESUME_SERVICE
 from service.program_folder import INTERNAL, hand_over_folder
-from service.succession import Refusal, Stage, Succession, Trial, Version
+from service.succession import STAYS_SECONDS, Asked, HandingOver, Refusal, Stage, Succession, Trial, Version
 from service.telling import Telling
 
 NEW = Version("2.0.0", "abc")

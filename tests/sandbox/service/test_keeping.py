@@ -33,8 +33,8 @@ from sandbox.engine.world import Killed, Power, picture, powered, stopped
 from sandbox.service.keeper import OWN, Keeper
 from service import pausing
 from service.health import EVERY_SECONDS
-from service.signals import Signal, Source
 from service.telling import Event
+from service.work_queue import Signal, Source
 
 STATE = PureWindowsPath(r"C:\ProgramData\wmcb")
 CHANGED = b"CHANGED BY HAND"

@@ -24,8 +24,8 @@ from agent.spec.hns_network import HnsNetwork, NetworkType, Subnet
 from agent.spec.route import Route
 from sandbox.engine.world import Killed, Power, changed, powered
 from sandbox.service.keeper import OWN, Keeper
-from service.signals import Signal, Source
 from service.telling import Event
+from service.work_queue import Signal, Source
 
 SVCHOST = PureWindowsPath("C:\\Windows\\System32\\svchost.exe")
 PROGRAM = PureWindowsPath("C:\\k\\kube-proxy.exe")

@@ -30,12 +30,21 @@ from sandbox.service.live_api import own
 from sandbox.service.test_cluster import CONF, write_credentials
 from service import installation
 from service.adopting import Adopting
-from service.metrics import Metric, Metrics, Sample, text
-from service.metrics_answers import answer_on
-from service.metrics_port import in_arguments
-from service.scraping import ADDRESS, Answer, Scraping, _listening, health
-from service.signals import Signal, Signals, Source
+from service.arguments import metrics_port_in
+from service.metrics import (
+    ADDRESS,
+    Answer,
+    Metric,
+    Metrics,
+    Sample,
+    Scraping,
+    _listening,
+    answer_on,
+    health,
+    text,
+)
 from service.telling import Event, Telling
+from service.work_queue import Signal, Signals, Source
 
 Labels = frozenset[tuple[str, str]]
 
@@ -234,7 +243,7 @@ class WithoutBuffers:
 def short_of_buffers(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     def make(times: int) -> None:
         monkeypatch.setattr(
-            "service.scraping._listening", lambda port: WithoutBuffers(_listening(port), times)
+            "service.metrics._listening", lambda port: WithoutBuffers(_listening(port), times)
         )
 
     return make
@@ -243,7 +252,7 @@ def short_of_buffers(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 def test_what_keeps_it_from_answering_for_a_while_is_told_once_and_gone_on_after(
     keeper: Keeper, monkeypatch: pytest.MonkeyPatch, short_of_buffers: Callable[[int], None]
 ) -> None:
-    monkeypatch.setattr("service.scraping._PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr("service.metrics._PAUSE_SECONDS", 0.01)
     with socket.create_server((ADDRESS, 0)) as found:
         free_port = found.getsockname()[1]
     short_of_buffers(3)
@@ -269,7 +278,7 @@ def test_it_is_closed_while_it_waits_for_better_times(short_of_buffers: Callable
 def test_a_port_that_somebody_has_is_told_and_waited_for(
     scraping: Scraping, keeper: Keeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.metrics_answers._PORT_AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr("service.metrics._PORT_AGAIN_SECONDS", 0.01)
     told: list[str] = []
     telling, port = Telling(keeper.host, told.append), scraping.port
     answer_on(port, keeper.host, keeper.signals, telling, None)
@@ -302,7 +311,7 @@ def test_a_port_is_kept_until_another_is_given(tmp_path: pathlib.Path, host: Hos
 
     def told_to(*more: str) -> int | None:
         assert run([*words, *more]) == 0
-        return in_arguments(installation.arguments(host))
+        return metrics_port_in(installation.arguments(host))
 
     assert told_to() is None
     assert told_to("--metrics-port", "9182") == 9182

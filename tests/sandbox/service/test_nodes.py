@@ -11,7 +11,7 @@ from lab.waiting import until
 from sandbox.service.live_api import NODES, LiveApi
 from sandbox.service.test_cluster import KUBELET, write_credentials
 from service.routing import Nodes
-from service.signals import Signals, Source
+from service.work_queue import Signals, Source
 from unit.kube.api_server import status
 
 

@@ -32,8 +32,8 @@ from service.keeping import Keeping
 from service.operated import Asked, Operated, OperatorCluster
 from service.operator_services import make_services
 from service.reporting import Marks
-from service.signals import Signal, Signals, Source
 from service.telling import Event, Telling
+from service.work_queue import Signal, Signals, Source
 from unit.kube.api_server import status
 
 __all__ = ["api"]

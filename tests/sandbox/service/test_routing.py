@@ -24,8 +24,8 @@ from sandbox.service.follower import KUBECONFIG
 from sandbox.service.keeper import OWN, Keeper
 from service.cluster import Kubelet
 from service.routing import what_counts
-from service.signals import Signal, Source
 from service.telling import Event
+from service.work_queue import Signal, Source
 from unit.sources.node_configuration.examples import HEAD, documents, obtain
 
 NODES = Signal(Source.NODES)

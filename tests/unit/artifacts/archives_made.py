@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import PureWindowsPath
 
 from agent.artifacts.archives import wanted
-from agent.artifacts.failure import Unusable
+from agent.artifacts.means import Unusable
 from agent.spec import Unpacking
 
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.artifacts import archives
-from agent.artifacts.failure import Unusable
+from agent.artifacts.means import Unusable
 from agent.spec import Unpacking
 from unit.artifacts.archives_made import Read, refusal, special, tar, tar_gz, unpacked, zip_link, zipped
 

@@ -6,9 +6,8 @@ import hashlib
 
 import pytest
 
-from agent.artifacts.digests import Hashing, as_text, told_by
-from agent.artifacts.failure import Unusable
-from agent.artifacts.means import Means, Mirror, NoMirror, file_name, mirror
+from agent.artifacts.means import Means, Mirror, NoMirror, Unusable, file_name, mirror
+from agent.artifacts.receiving import Hashing, as_text, told_by
 
 K8S = "https://dl.k8s.io/v1.36.3/bin/windows/amd64/kubelet.exe"
 

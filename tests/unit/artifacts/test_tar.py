@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.artifacts.failure import Unusable
+from agent.artifacts.means import Unusable
 from unit.artifacts.archives_made import refusal, unpacked
 
 DAMAGED = "it is no tar archive, or is damaged"

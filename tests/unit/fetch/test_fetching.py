@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import pytest
 
+from agent.fetch.address import Proxies
 from agent.fetch.failure import Failed
 from agent.fetch.fetching import BLOCK, Fetcher, Limits, Request
-from agent.fetch.proxies import Proxies
 from unit.fetch.quick_clock import QuickClock, StillClock
 from unit.fetch.servers import Reply, Server, after, answer, closed_port, ok, raw, reset, silent
 

@@ -22,8 +22,7 @@ from urllib3.connection import HTTPSConnection
 from urllib3.util.ssltransport import SSLTransport
 
 from agent.fetch import trust
-from agent.fetch.connection import Connection
-from agent.fetch.response_head import StrictResponse
+from agent.fetch.connection import Connection, StrictResponse
 
 
 class Overridden(NamedTuple):

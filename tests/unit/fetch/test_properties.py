@@ -10,11 +10,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent.fetch import address
+from agent.fetch.address import Proxies
 from agent.fetch.connection import Server, Waits
 from agent.fetch.deadline import Deadline, SystemClock
 from agent.fetch.dialer import Stream
 from agent.fetch.failure import Failed
-from agent.fetch.proxies import Proxies
 from agent.fetch.session import Answer, Session
 
 _URLS = st.one_of(

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import pytest
 
-from agent.fetch import address, proxies
+from agent.fetch import address
+from agent.fetch.address import Proxies
 from agent.fetch.failure import Failed
 from agent.fetch.fetching import Fetcher, Limits, Request
-from agent.fetch.proxies import Proxies
 from unit.fetch.authority import issue, serving
 from unit.fetch.quick_clock import QuickClock
 from unit.fetch.servers import Server, answer, closed_port, ok, tunnel_to
@@ -119,9 +119,9 @@ def test_one_that_is_none_is_told_without_its_password() -> None:
 def test_the_environments() -> None:
     upper = {"HTTP_PROXY": "http://a", "HTTPS_PROXY": "http://b", "NO_PROXY": "c,d"}
     lower = {name.lower(): f"{value}x" for name, value in upper.items()}
-    assert proxies.of_environment(lower) == Proxies("http://ax", "http://bx", ("c", "dx"))
-    assert proxies.of_environment(lower | upper) == Proxies("http://a", "http://b", ("c", "d"))
-    assert proxies.of_environment({}).proxy(address.parse("http://api.example/")) is None
+    assert address.of_environment(lower) == Proxies("http://ax", "http://bx", ("c", "dx"))
+    assert address.of_environment(lower | upper) == Proxies("http://a", "http://b", ("c", "d"))
+    assert address.of_environment({}).proxy(address.parse("http://api.example/")) is None
 
 
 def fetched(url: str, ways: Proxies, headers: tuple[tuple[str, str], ...] = ()) -> bytes:

@@ -17,13 +17,13 @@ from requests.adapters import HTTPAdapter
 from urllib3.connectionpool import HTTPConnectionPool
 
 from agent.fetch import address, connection, dialer, trust
+from agent.fetch.address import Proxies
 from agent.fetch.connection import Server as Asked
 from agent.fetch.connection import Waits
 from agent.fetch.deadline import Deadline, SystemClock, TimeIsUp
 from agent.fetch.dialer import Stream
 from agent.fetch.failure import Failed
 from agent.fetch.fetching import Fetcher, Limits, Request
-from agent.fetch.proxies import Proxies
 from agent.fetch.session import Session
 from unit.fetch.authority import issue, serving
 from unit.fetch.bundled import BUNDLED, UNDER_BUNDLED, give_certifi

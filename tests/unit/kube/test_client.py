@@ -25,15 +25,13 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from agent.fetch import address, connection, dialer
-from agent.fetch.address import Address
+from agent.fetch.address import Address, Proxies
 from agent.fetch.dialer import Stream
 from agent.fetch.failure import Doubt
-from agent.fetch.proxies import Proxies
 from agent.kube import failure
 from agent.kube.access import Access
 from agent.kube.client import Client, config_map, node
-from agent.kube.connection_pool import ConnectionPool
-from agent.kube.limits import Limits
+from agent.kube.transport import ConnectionPool, Limits
 from unit.fetch.authority import Issued, issue, serving
 from unit.fetch.quick_clock import QuickClock
 from unit.fetch.servers import Server, closed_port, tunnel_to

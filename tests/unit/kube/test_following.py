@@ -14,9 +14,8 @@ import pytest
 
 from agent.kube import failure
 from agent.kube.access import Access
-from agent.kube.client import Client
-from agent.kube.following import Following, until
-from agent.kube.limits import Limits
+from agent.kube.client import Client, Following, until
+from agent.kube.transport import Limits
 from unit.fetch.quick_clock import QuickClock
 from unit.kube.api_server import ROOT, ApiServer, cut_off, ok, silent, status
 
@@ -122,7 +121,7 @@ def test_events_in_any_pieces(scene: Scene) -> None:
 
 @pytest.mark.parametrize("then", ["end", "cut", "silence"])
 def test_a_watch_goes_on_where_the_last_one_ended(scene: Scene, then: str, monkeypatch: Any) -> None:
-    monkeypatch.setattr("agent.kube.watch._SILENCE", 0.2)
+    monkeypatch.setattr("agent.kube.client._SILENCE", 0.2)
     states = scene.states(
         listed(10, a_node(9)),
         stream(event("BOOKMARK", 20, ""), then=then),
@@ -200,7 +199,7 @@ def test_after_a_watch_that_lasted_it_is_asked_again_soon(scene: Scene) -> None:
 def test_machines_that_were_started_together_do_not_ask_together(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, chance: float, pause: float, seconds: int
 ) -> None:
-    for place in ("fetch.retries", "kube.watch"):
+    for place in ("fetch.retries", "kube.client"):
         monkeypatch.setattr(f"agent.{place}.random", lambda: chance)
     scene.server.at(NODES, listed(10), cut_off, stream(event("ADDED", 11), then="silence"))
     states = iter(scene.following.states())

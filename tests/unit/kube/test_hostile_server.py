@@ -11,7 +11,7 @@ import pytest
 from agent.kube import failure
 from agent.kube.access import Access
 from agent.kube.client import Client, node
-from agent.kube.limits import Limits
+from agent.kube.transport import Limits
 from unit.fetch.quick_clock import QuickClock
 from unit.kube.api_server import ROOT, TOKEN, Answer, ApiServer, ok
 

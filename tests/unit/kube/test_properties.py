@@ -13,16 +13,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from agent.fetch.address import DIRECT
 from agent.fetch.deadline import Deadline, SystemClock
 from agent.fetch.dialer import Stream
-from agent.fetch.proxies import DIRECT
-from agent.kube import discovery, kubeconfig, pins
-from agent.kube.access import Access
+from agent.kube import discovery, kubeconfig
+from agent.kube.access import Access, given_pins
 from agent.kube.answers import Json, at, items_at, of_status, refusal, text_at
 from agent.kube.discovery import Discovery
 from agent.kube.failure import Failed, NotUsable
-from agent.kube.limits import Limits
-from agent.kube.transport import Asked, Transport
+from agent.kube.transport import Asked, Limits, Transport
 from unit.kube.api_server import ROOT, TOKEN, kubeconfig_of, signature
 
 JSON = st.recursive(
@@ -240,7 +239,7 @@ def test_any_token(text: str) -> None:
 @given(st.text(max_size=90) | st.from_regex(r"(?i:sha256):[0-9a-fA-F]{63,65}\n?"))
 def test_any_hash(text: str) -> None:
     try:
-        pins.given_pins([text])
+        given_pins([text])
     except NotUsable as fault:
         assert str(fault).isprintable()
     else:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from agent.fetch.address import Proxies
 from agent.fetch.failure import Doubt
-from agent.fetch.proxies import Proxies
 from agent.kube.access import Access
 from agent.kube.client import Client, node
 from agent.kube.discovery import Discovery
 from agent.kube.failure import NotTrusted, Unreachable
-from agent.kube.limits import Limits
+from agent.kube.transport import Limits
 from unit.fetch.authority import serving
 from unit.fetch.bundled import BUNDLED, UNDER_BUNDLED, give_certifi
 from unit.fetch.quick_clock import QuickClock

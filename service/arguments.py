@@ -1,4 +1,7 @@
-"""Which ConfigMap the resident service follows: said when it is installed, kept in its command line."""
+"""What the resident service is told when it is installed, kept in its command line.
+
+Which ConfigMap it follows, and on which port it answers for metrics.
+"""
 
 import re
 from collections.abc import Sequence
@@ -6,10 +9,36 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 
+METRICS_PORT = "--metrics-port"
+_LARGEST_PORT = 65_535
+
+
+class NoPort(ValueError):
+    """The text names none."""
+
+
+def port(text: str) -> int | None:
+    """Return the port for metrics; None where nothing is to be told. Raises NoPort."""
+    if not (text.isascii() and text.isdigit()) or int(text) > _LARGEST_PORT:
+        raise NoPort(f"expected a port, 1 to {_LARGEST_PORT}, or 0 for none")
+    return int(text) or None
+
+
+def metrics_arguments(port: int | None) -> tuple[str, ...]:
+    """Of the service's command line."""
+    return () if port is None else (METRICS_PORT, str(port))
+
+
+def metrics_port_in(arguments: Sequence[str]) -> int | None:
+    for name, value in pairwise(arguments):
+        if name == METRICS_PORT:
+            with suppress(NoPort):
+                return port(value)
+    return None
+
+
 CONFIG_MAP = "--config-map"
 PUBLIC_KEY = "--public-key"
-PART = "followed"
-"""Of what is on the machine, what its ConfigMap wants."""
 
 _LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 _NAMES = re.compile(rf"({_LABEL})/({_LABEL}(\.{_LABEL})*)")
@@ -22,6 +51,8 @@ class NoConfigMap(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Followed:
+    """The ConfigMap that the resident service follows."""
+
     namespace: str
     name: str
     key: str = ""
@@ -47,7 +78,7 @@ def followed(place: str, key: str = "") -> Followed:
     return Followed(found[1], found[3], key)
 
 
-def in_arguments(arguments: Sequence[str]) -> Followed | None:
+def followed_in(arguments: Sequence[str]) -> Followed | None:
     """Of a service's command line; None where that has none that can be followed."""
     given = dict(pairwise(arguments))
     with suppress(NoConfigMap):
