@@ -24,7 +24,7 @@ from agent.host.port import Host
 from agent.resources import kind_named
 from agent.resources.kind import CannotBeSo, field_in_words
 from agent.spec import Key
-from agent.spec.pod_network import POD_NETWORK
+from agent.spec.machine import POD_NETWORK
 from service import pausing
 from service.agenda import Agenda
 from service.health import Health, Hung

@@ -13,7 +13,7 @@ from agent.host.port import FileKind, Host
 from agent.host.protection import PRIVATE_FILE, granted_to_others, is_trusted
 from agent.host.sddl import FILE_EXECUTE, FILE_READ
 from agent.sources.trusted_certificates import trusted
-from agent.spec.trusted_certificate import TrustedCertificate
+from agent.spec.machine import TrustedCertificate
 from service.refusing import Refused
 
 IMPORTED = PureWindowsPath(r"C:\k\imported-certs.pem")

@@ -17,8 +17,8 @@ from agent.kube.following import State
 from agent.resources.kind import CannotBeSo
 from agent.sources.node_configuration.pod_network import TITLE, Node, pod_network
 from agent.spec import Key, Specification
-from agent.spec.pod_network import POD_NETWORK
-from agent.spec.route import Route
+from agent.spec.machine import POD_NETWORK
+from agent.spec.networks import Route
 from service.cluster import AsKubelet, Kubelet, Watcher, kubelet_of
 from service.failing import why
 from service.routed import PART

@@ -23,7 +23,7 @@ from agent.resources.kind import CannotBeSo
 from agent.resources.path_entry import PATH
 from agent.resources.trees import remove_tree
 from agent.spec import Key
-from agent.spec.path_entry import PathEntry
+from agent.spec.machine import PathEntry
 from service.program import RESUME_SERVICE, SERVICE
 from service.program_folder import KUBEADM, PROGRAM, home, place
 

@@ -14,8 +14,7 @@ from agent.engine.target import Target
 from agent.host.port import Host
 from agent.preflight import Finding, Verdict, image
 from agent.resources.sealing import is_secret
-from agent.spec import Want
-from agent.spec.host_name import HostName
+from agent.spec import HostName, Want
 
 
 def findings(request: Request, host: Host, ignored: Collection[str]) -> Sequence[Finding]:

@@ -36,7 +36,7 @@ from agent.sources.services_configmap.model import (
     ServicesConfigMap,
 )
 from agent.spec import EnvironmentVariable, Service, Specification
-from agent.spec.trusted_certificate import TrustedCertificate
+from agent.spec.machine import TrustedCertificate
 from service.cluster import Unknown
 from service.operated import Operated, OperatorCluster
 from service.operator_leftovers import remove_imported

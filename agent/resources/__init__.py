@@ -1,6 +1,6 @@
 """One module a kind of resource: what is there, what is wanted, how it is made so and how it is taken back.
 
-A kind is found by its name, so that a new one is a new module here (and one in agent.spec) and nothing else.
+A kind is found by its name, so that a new one is a new module here, a class in agent.spec, and nothing else.
 """
 
 from functools import cache

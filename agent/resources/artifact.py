@@ -17,7 +17,7 @@ from agent.resources.kind import CannotBeSo, Setting, State, Value
 from agent.resources.own_folder import OwnFile, own_folder
 from agent.resources.sealing import sealed, unsealed
 from agent.spec import Artifact, Protection, Signer, Unpacking
-from agent.spec.artifact import SIZE_LIMIT
+from agent.spec.files import SIZE_LIMIT
 
 _FOLDER = "artifacts"
 _NAMED = 5

@@ -3,7 +3,7 @@
 from agent.host.networks import HNS
 from agent.host.port import Host
 from agent.resources.kind import Kept, Kind, State
-from agent.spec.container_program import ContainerProgram
+from agent.spec.services import ContainerProgram
 
 
 class ContainerProgramResource(Kind[ContainerProgram]):

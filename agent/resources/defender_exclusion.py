@@ -5,7 +5,7 @@ from contextlib import suppress
 from agent.host.errors import NotFound, NotInstalled
 from agent.host.port import Host
 from agent.resources.kind import Kept, Kind, NotWell, State
-from agent.spec.defender_exclusion import DefenderExclusion
+from agent.spec.machine import DefenderExclusion
 
 _KEPT_BY_WINDOWS = r"SOFTWARE\Microsoft\Windows Defender\Exclusions"
 _KEYS = {"path": "Paths", "process": "Processes"}

@@ -7,7 +7,7 @@ from typing import cast
 from agent.host.errors import NotFound, ServiceCannotAccept, ServiceNotRunning
 from agent.host.port import Host, RegistryKind, RegistryValue
 from agent.resources.kind import Kept, Kind, State, Value
-from agent.spec.dns_suffixes import DnsSuffixes
+from agent.spec.machine import DnsSuffixes
 
 _KEY = r"SYSTEM\CurrentControlSet\Services\Tcpip\Parameters"
 _BY_POLICY = r"SOFTWARE\Policies\Microsoft\Windows NT\DNSClient"

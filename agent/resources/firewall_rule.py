@@ -7,7 +7,7 @@ from agent.host import firewall_lists
 from agent.host.errors import NotFound
 from agent.host.port import FirewallRuleDefinition, Host
 from agent.resources.kind import Kept, Kind, State, Value
-from agent.spec.firewall_rule import FirewallRule
+from agent.spec.networks import FirewallRule
 
 GROUP = "wmcb"
 """By which our rules are known, and shown together in Windows' own lists of them."""

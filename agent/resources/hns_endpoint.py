@@ -10,7 +10,7 @@ from agent.host.networks import HNS, ContainerNetwork, NetworkEndpoint
 from agent.host.port import Host
 from agent.resources.hns_objects import delete_endpoint
 from agent.resources.kind import CannotBeSo, Kept, Kind, State, Value
-from agent.spec.hns_endpoint import HnsEndpoint
+from agent.spec.networks import HnsEndpoint
 
 _OURS = uuid.UUID("0f1d2f7e-3f7c-4a35-8f2b-5f0f6c4f0b77")
 """Out of this and its name comes the id of an endpoint that is made here: so it is known for ours."""

@@ -13,7 +13,7 @@ from agent.host.networks import HNS, ContainerNetwork, NetworkPolicy, Route, Sub
 from agent.host.port import Host
 from agent.resources.hns_objects import delete_network, delete_what_leads_nowhere
 from agent.resources.kind import CannotBeSo, Kept, Kind, NotWell, State, Value
-from agent.spec.hns_network import HnsNetwork, NetworkType
+from agent.spec.networks import HnsNetwork, NetworkType
 
 _OURS = uuid.UUID("6ab7d6ac-7d2b-4a3e-9d53-7c0a3f1e5b10")
 """Out of this and its name comes the id of a network that is made here: so it is known for ours."""

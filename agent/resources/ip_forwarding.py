@@ -4,7 +4,7 @@ from agent.host.networks import HNS
 from agent.host.port import Host
 from agent.resources.hns_network import card
 from agent.resources.kind import Kept, Kind, NotWell, State
-from agent.spec.ip_forwarding import IpForwarding
+from agent.spec.networks import IpForwarding
 
 _THERE_WITHIN_SECONDS = 15.0
 _PAUSE_SECONDS = 0.1

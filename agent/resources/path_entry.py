@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from agent.host.port import Host, RegistryKind
 from agent.host.variables import KEY
 from agent.resources.kind import Kept, Kind, State, Value
-from agent.spec.path_entry import PathEntry
+from agent.spec.machine import PathEntry
 
 PATH = "Path"
 _TEXTS = (None, RegistryKind.STRING, RegistryKind.EXPANDABLE)

@@ -2,7 +2,7 @@
 
 from agent.host.port import DefaultProxy, Host
 from agent.resources.kind import Setting, State
-from agent.spec.proxy import Proxy
+from agent.spec.machine import Proxy
 
 _KEY = r"SOFTWARE\Microsoft\Windows\CurrentVersion\Internet Settings\Connections"
 """In which WinHTTP keeps it."""

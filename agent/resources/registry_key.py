@@ -7,7 +7,7 @@ from agent.host.errors import HostError, NotEmpty, NotFound
 from agent.host.port import Host
 from agent.resources.kind import Kept, Kind, State
 from agent.resources.trees import of_others
-from agent.spec.registry_key import ROOT, RegistryKey
+from agent.spec.machine import ROOT, RegistryKey
 
 _THERE: State = {"is_there": True}
 

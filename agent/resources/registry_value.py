@@ -7,7 +7,7 @@ from agent.host.port import Host, RegistryKind
 from agent.host.port import RegistryValue as Stored
 from agent.resources.kind import Setting, State, Value, holds_secret, veiled
 from agent.secret_names import is_secret_name
-from agent.spec.registry_value import RegistryType, RegistryValue, place_of
+from agent.spec.machine import RegistryType, RegistryValue, place_of
 
 _ABSENT: State = {"type": None}
 """As it is wanted, and as it is found then."""

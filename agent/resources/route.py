@@ -8,7 +8,7 @@ from agent.host.networks import HNS
 from agent.host.networks import Route as HostRoute
 from agent.host.port import Host
 from agent.resources.kind import Kept, Kind, State, Value
-from agent.spec.route import Route
+from agent.spec.networks import Route
 
 _OVER = " over "
 _METRIC = 256

@@ -8,7 +8,7 @@ from agent.host.port import Host, ServiceState, StartType
 from agent.resources.kind import CannotBeSo, Kept, Kind, State, Value
 from agent.resources.stopping import ask_shared_to_stop
 from agent.spec import Want
-from agent.spec.time_service import W32TIME
+from agent.spec.services import W32TIME
 
 _KEY = f"SYSTEM\\CurrentControlSet\\Services\\{W32TIME}"
 _SECONDS = 60.0

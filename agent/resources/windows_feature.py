@@ -5,7 +5,7 @@ from contextlib import suppress
 from agent.host.errors import HostError
 from agent.host.port import FeatureState, Host
 from agent.resources.kind import Kept, Kind, State
-from agent.spec.windows_feature import WindowsFeature
+from agent.spec.machine import WindowsFeature
 
 TAKEN_BACK = "taken_back"
 """In a feature's manner, where somebody has asked that it goes with the rest."""

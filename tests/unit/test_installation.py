@@ -24,7 +24,7 @@ from agent.host.sandbox import open_sandbox
 from agent.host.sddl import FILE_EXECUTE, FILE_READ
 from agent.release import RELEASE
 from agent.spec import Specification
-from agent.spec.path_entry import PathEntry
+from agent.spec.machine import PathEntry
 from service import installation, program_folder, versions
 from service.program_folder import INTERNAL
 

@@ -32,7 +32,7 @@ from agent.resources.kind import veiled
 from agent.secret_fields import registers_secrets
 from agent.secret_names import is_secret_name
 from agent.secret_patterns import REDACTED
-from agent.spec.service import Service
+from agent.spec import Service
 
 PASSWORD = 'Geheim"/17 wört\\'  # noqa: S105 - planted
 KEY = "\n".join(

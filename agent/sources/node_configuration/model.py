@@ -9,7 +9,7 @@ from agent import log_runner
 from agent.secret_fields import registers_secrets
 from agent.sources.report import Origin
 from agent.spec import Artifact, Content, Protection, Signer, Want
-from agent.spec.artifact import SIZE_LIMIT
+from agent.spec.files import SIZE_LIMIT
 
 LOG_RUNNER = PureWindowsPath(r"C:\k") / log_runner.NAME
 """What writes the output of services. It comes with a release of Kubernetes, and not with a document."""

@@ -21,7 +21,7 @@ from agent.sources.windows_paths import NotOnWindows, on_windows, windows_path_f
 from agent.sources.worker import notes
 from agent.sources.worker.carried import Carried, NotToBeHad
 from agent.sources.worker.needed import Judge
-from agent.spec.credentials import Credentials
+from agent.spec import Credentials
 
 UNIT = "kubelet.service"
 

@@ -24,8 +24,8 @@ from agent.host.port import (
 from agent.host.protection import PROGRAM_FILE
 from agent.resources.kind import CannotBeSo
 from agent.spec import Specification
-from agent.spec.dns_suffixes import DnsSuffixes
-from agent.spec.time_service import W32TIME, TimeService
+from agent.spec.machine import DnsSuffixes
+from agent.spec.services import W32TIME, TimeService
 from sandbox.engine.test_run import run, without_state
 from sandbox.engine.world import Killed, Power, changed, powered
 

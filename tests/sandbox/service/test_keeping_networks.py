@@ -18,9 +18,7 @@ from agent.host.protection import PROGRAM_FILE
 from agent.host.sandbox.networks import DOCUMENT
 from agent.host.sandbox.state import FOLDER_NAME
 from agent.spec import Directory, File, Inline, Protection, Service, Specification
-from agent.spec.hns_endpoint import HnsEndpoint
-from agent.spec.hns_network import HnsNetwork, NetworkType, Subnet
-from agent.spec.route import Route
+from agent.spec.networks import HnsEndpoint, HnsNetwork, NetworkType, Route, Subnet
 from sandbox.engine.world import Killed, Power, changed, powered
 from sandbox.service.keeper import OWN, Keeper
 from service.signals import Signal, Source

@@ -8,8 +8,8 @@ from agent.sources.node_configuration.kinds.kind import Kind
 from agent.sources.node_configuration.kinds.values import name_form
 from agent.sources.report import Place
 from agent.spec import Want
-from agent.spec.container_program import ContainerProgram
-from agent.spec.foreign_endpoint import ForeignEndpoint
+from agent.spec.networks import ForeignEndpoint
+from agent.spec.services import ContainerProgram
 
 _MADE = Fields(
     {

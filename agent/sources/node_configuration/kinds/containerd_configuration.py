@@ -7,7 +7,7 @@ from agent.sources.forms import Checking, Fields, Flag, Number, Text, mapping, n
 from agent.sources.node_configuration.kinds.kind import Given, single
 from agent.sources.node_configuration.kinds.values import own_path, path_form
 from agent.sources.report import Place
-from agent.spec.containerd_configuration import ContainerdConfiguration
+from agent.spec.files import ContainerdConfiguration
 
 _PATH = r"C:\Program Files\containerd\config.toml"
 _PIPE = "npipe:////./pipe/"

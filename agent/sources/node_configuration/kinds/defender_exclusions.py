@@ -6,7 +6,7 @@ from agent.sources.forms import Checking, Fields, ListOf, text
 from agent.sources.node_configuration.kinds.kind import Given, several
 from agent.sources.node_configuration.kinds.values import path_form
 from agent.sources.report import Place
-from agent.spec.defender_exclusion import DefenderExclusion
+from agent.spec.machine import DefenderExclusion
 
 _WHAT = ("path", "process")
 

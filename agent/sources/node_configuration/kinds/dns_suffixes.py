@@ -6,7 +6,7 @@ from agent.documents import Value
 from agent.sources.forms import Checking, ListOf, Text, texts
 from agent.sources.node_configuration.kinds.kind import single
 from agent.sources.report import Place
-from agent.spec.dns_suffixes import DnsSuffixes
+from agent.spec.machine import DnsSuffixes
 
 _LONGEST = 1024
 """Of all together: what Windows keeps of it."""

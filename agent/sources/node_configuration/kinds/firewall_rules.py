@@ -6,7 +6,7 @@ from agent.sources.forms import Checking, Fields, Flag, ListOf, Text, text, text
 from agent.sources.node_configuration.kinds.kind import Given, several
 from agent.sources.node_configuration.kinds.values import path_form, service_name_form
 from agent.sources.report import Place
-from agent.spec.firewall_rule import FirewallRule
+from agent.spec.networks import FirewallRule
 
 _WITH_PORTS = ("tcp", "udp")
 _NUMBERS = {"1": "icmpv4", "6": "tcp", "17": "udp", "58": "icmpv6"}

@@ -10,9 +10,7 @@ from agent.sources.node_configuration.kinds.kind import Given, Kind
 from agent.sources.node_configuration.kinds.values import address_form, name_form, prefix_form
 from agent.sources.report import Place
 from agent.spec import Key, Want
-from agent.spec.hns_endpoint import HnsEndpoint
-from agent.spec.hns_network import HnsNetwork, NetworkPolicy, NetworkType, Subnet
-from agent.spec.ip_forwarding import IpForwarding
+from agent.spec.networks import HnsEndpoint, HnsNetwork, IpForwarding, NetworkPolicy, NetworkType, Subnet
 
 _TYPES = {each.name.lower(): each for each in NetworkType}
 _WITH_SUBNETS = (NetworkType.L2BRIDGE, NetworkType.OVERLAY)

@@ -7,7 +7,7 @@ from agent.documents import Value
 from agent.sources.forms import Checking, ListOf, Text, texts
 from agent.sources.node_configuration.kinds.kind import Kind, Wanted
 from agent.sources.report import Place
-from agent.spec.path_entry import PathEntry
+from agent.spec.machine import PathEntry
 
 _FOLDER = Text(
     "A folder, which need not be there yet.",

@@ -10,8 +10,7 @@ from agent.sources.node_configuration.kinds import cni_configurations
 from agent.sources.node_configuration.kinds.kind import Given, Wanted, single
 from agent.sources.node_configuration.kinds.values import name_form, prefix_form
 from agent.sources.report import Place
-from agent.spec.pod_network import POD_NETWORK
-from agent.spec.registry_value import RegistryType, RegistryValue, place_of
+from agent.spec.machine import POD_NETWORK, RegistryType, RegistryValue, place_of
 
 BRIDGE, TRANSPARENT = "l2bridge", "transparent"
 

@@ -8,7 +8,7 @@ from agent.sources.forms import Checking, Fields, ListOf, Text, mapping, text, t
 from agent.sources.node_configuration.kinds.kind import Given, Wanted, single
 from agent.sources.report import Place
 from agent.spec import EnvironmentVariable
-from agent.spec.proxy import Proxy
+from agent.spec.machine import Proxy
 
 _SCHEME = "http://"
 _HOST = r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)"

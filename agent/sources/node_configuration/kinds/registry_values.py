@@ -5,7 +5,7 @@ import re
 from agent.sources.forms import Checking, Fields, Flag, ListOf, Number, Text, text, texts
 from agent.sources.node_configuration.kinds.kind import Given, several
 from agent.sources.report import Place
-from agent.spec.registry_value import RegistryType, RegistryValue
+from agent.spec.machine import RegistryType, RegistryValue
 
 _MOST_BYTES = 1 << 20
 _CONTROL = r"system\currentcontrolset"

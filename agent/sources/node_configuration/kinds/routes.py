@@ -6,7 +6,7 @@ from agent.sources.forms import Checking, Fields, Flag, ListOf, Number, text
 from agent.sources.node_configuration.kinds.kind import Given, several
 from agent.sources.node_configuration.kinds.values import address_form, prefix_form
 from agent.sources.report import Place
-from agent.spec.route import Route
+from agent.spec.networks import Route
 
 _ROUTE = Fields(
     {

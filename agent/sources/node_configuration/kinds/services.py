@@ -26,7 +26,7 @@ from agent.sources.node_configuration.kinds.references import REFERENCE, referen
 from agent.sources.node_configuration.model import LOG_RUNNER
 from agent.sources.report import Place
 from agent.spec import HealthCheck, Restart, Service, StartType, Want
-from agent.spec.foreign_endpoint import ForeignEndpoint
+from agent.spec.networks import ForeignEndpoint
 
 _VARIABLE_OF_WINDOWS = re.compile("%[^%=]+%")
 _ARGUMENTS_BEHIND = re.compile(r"\.exe\s", re.IGNORECASE)

@@ -6,7 +6,7 @@ from agent.documents import Value
 from agent.sources.forms import Checking, Fields, Flag
 from agent.sources.node_configuration.kinds.kind import single
 from agent.sources.report import Place
-from agent.spec.time_service import TimeService
+from agent.spec.services import TimeService
 
 _TIME_SERVICE = Fields(
     {"running": Flag("It is started with Windows, and runs.", only_true=True)},

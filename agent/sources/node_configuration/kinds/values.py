@@ -11,7 +11,7 @@ from agent.sources.node_configuration.kinds.kind import Given
 from agent.sources.report import Place
 from agent.sources.windows_paths import windows_path_fault
 from agent.spec import Inline, Protection
-from agent.spec.artifact import SIZE_LIMIT
+from agent.spec.files import SIZE_LIMIT
 
 DAY = 86_400
 """In seconds."""

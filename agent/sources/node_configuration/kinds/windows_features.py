@@ -4,7 +4,7 @@ from agent.sources.forms import Checking, Fields, Flag, ListOf, text
 from agent.sources.node_configuration.kinds.kind import Given, several
 from agent.sources.node_configuration.kinds.values import FEATURE
 from agent.sources.report import Place
-from agent.spec.windows_feature import WindowsFeature
+from agent.spec.machine import WindowsFeature
 
 _FEATURE = Fields(
     {"name": FEATURE, "withParents": Flag("Those that it is part of are switched on, too.")}, needed=("name",)
