@@ -12,7 +12,8 @@ from agent.cli.run_log import RunLog
 from agent.cli.stages import Stage
 from agent.engine.target import Target
 from agent.host.port import Host
-from agent.preflight import Finding, Verdict, image
+from agent.preflight import image
+from agent.preflight.situation import Finding, Verdict
 from agent.resources.sealing import is_secret
 from agent.spec import HostName, Want
 

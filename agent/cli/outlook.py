@@ -17,7 +17,7 @@ from agent.engine.machine_lock import LOCK
 from agent.engine.planning import Action, Change, Match, Plan, hidden_fields, together
 from agent.engine.target import NODE
 from agent.host.port import Host, ServiceState
-from agent.preflight import Finding
+from agent.preflight.situation import Finding
 from agent.resources.kind import State, field_in_words
 from agent.spec import File, Key, Service, Specification
 

@@ -74,7 +74,7 @@ from agent.spec import Key, Note
 from service.pausing import Pause
 
 if TYPE_CHECKING:
-    from agent.preflight import Finding
+    from agent.preflight.situation import Finding
 
 
 def plan_document(plan: Plan, outlook: Outlook) -> str:

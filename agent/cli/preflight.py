@@ -25,7 +25,8 @@ from agent.cli.user_data import not_foreseen
 from agent.cli.wanted import wanted_node, wishes
 from agent.cli.wording import many
 from agent.host.port import Host
-from agent.preflight import Finding, Verdict, image
+from agent.preflight import image
+from agent.preflight.situation import Finding, Verdict
 from agent.spec import Specification
 
 _COLOURS = {Verdict.WARNING: "yellow", Verdict.ERROR: "red", Verdict.GOOD: "green"}
