@@ -34,7 +34,7 @@ USED_BY = {
         "agent.kube.access",
         "agent.kube.discovery",
         "agent.kube.pins",
-        "agent.sources.signatures.minisign",
+        "agent.sources.signatures",
     },
     "psutil": {"agent.host.windows.facts", "agent.host.windows.processes"},
     "PyYAML": {
