@@ -137,7 +137,7 @@ def _items(checking: Checking, value: dict[str, Value]) -> Iterator[model.Item]:
 def _own_program(checking: Checking, value: dict[str, Value]) -> model.OwnProgram | None:
     if OWN_PROGRAM not in value:
         return None
-    from agent.sources.node_configuration.kinds.own_program import own_program  # noqa: PLC0415 - 0.4 MB, for another wmcb.exe
+    from agent.sources.node_configuration.kinds.files import own_program  # noqa: PLC0415 - 0.4 MB, for another wmcb.exe
 
     place = (OWN_PROGRAM,)
     return own_program(checking, mapping(value[OWN_PROGRAM]), place, _origin(checking, place))
