@@ -16,7 +16,7 @@ from agent.sources.cloudconfig.loading import Outcome
 from agent.sources.cloudconfig.model import Command, Join, Step, UserData, WrittenFile
 from agent.sources.cloudconfig.settings import is_server, time_from
 from agent.sources.cloudconfig.written_files import DEFAULT_MODE, protection, windows_path
-from agent.sources.ignition.findings import Findings as Located
+from agent.sources.ignition.document import Findings as Located
 from agent.sources.report import Origin
 from agent.sources.windows_paths import NotOnWindows
 from agent.sources.worker import notes

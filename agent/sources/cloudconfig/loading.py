@@ -15,8 +15,8 @@ from agent.sources.cloudconfig.parts import Kind, Part, parts, template_of
 from agent.sources.cloudconfig.settings import Settings, settings
 from agent.sources.cloudconfig.unpacking import LARGEST
 from agent.sources.cloudconfig.written_files import Entry, windows_path
-from agent.sources.ignition.contents import PLAIN, Unsound
-from agent.sources.ignition.obtaining import HEADERS
+from agent.sources.ignition.compiling import HEADERS
+from agent.sources.ignition.model import PLAIN, Unsound
 from agent.sources.report import Origin, Report, quoted
 from agent.sources.windows_paths import NotOnWindows
 from agent.spec import Protection

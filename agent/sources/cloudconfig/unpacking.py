@@ -9,7 +9,7 @@ import base64
 import binascii
 import re
 
-from agent.sources.ignition.contents import Packing, Unsound, in_blocks
+from agent.sources.ignition.model import Packing, Unsound, in_blocks
 
 LARGEST = 16 << 20
 """Clouds pass on some kilobytes, Cluster API's secrets hold one megabyte."""

@@ -7,7 +7,7 @@ from pathlib import PureWindowsPath
 from agent import spec
 from agent.sources import ignition
 from agent.sources.ignition import Configuration, Fetch
-from agent.sources.ignition.findings import Findings
+from agent.sources.ignition.document import Findings
 from agent.sources.kubelet import folders, windows_service
 from agent.sources.kubelet.decisions import notes_of
 from agent.sources.kubelet.node import Kubelet, Node
