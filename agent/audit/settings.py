@@ -8,7 +8,7 @@ from pathlib import PureWindowsPath
 from agent.audit.finding import Judged, Result
 from agent.audit.running import Running
 from agent.documents import Value
-from agent.sources.kubeadm import durations
+from agent.sources import durations
 from agent.sources.kubeadm.yaml_text import dumped
 from agent.spec import File, Inline, Protection, Want
 

@@ -18,8 +18,8 @@ from agent.preflight.situation import Finding, Situation, Validity, Verdict
 from agent.release import NOT_BEFORE, RELEASE
 from agent.sources.kubeadm.validation import ignored_checks_fault
 from agent.sources.kubelet.documents import NotReadable, read_document
+from agent.sources.kubelet.folders import Placement
 from agent.sources.kubelet.node import RUNTIME_ENDPOINT
-from agent.sources.kubelet.placement import Placement
 from agent.spec import File, Key, Service, Specification, Want
 
 IGNITION_CHECK = "ignition"

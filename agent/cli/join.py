@@ -22,7 +22,7 @@ from agent.sources.kubeadm.compiling import Found, compile_join
 from agent.sources.kubeadm.model import Discovery, JoinConfiguration
 from agent.sources.kubeadm.patches import is_patch, read_patches
 from agent.sources.kubeadm.places import KUBELET_CONF
-from agent.sources.kubelet.placement import ARGUMENTS_FILE
+from agent.sources.kubelet.folders import ARGUMENTS_FILE
 from agent.sources.node_titles import USER_DATA
 from agent.spec import Credentials, Service, Specification, Want
 

@@ -5,10 +5,9 @@ from agent.documents import NotReadable, read_document
 from agent.host.port import Host
 from agent.sources import node_names
 from agent.sources.kubeadm.arguments_file import VARIABLE, NoArguments, OpenQuote, arguments_in
-from agent.sources.kubeadm.model import Argument, NodeRegistration
-from agent.sources.kubeadm.naming import node_name
+from agent.sources.kubeadm.model import Argument, NodeRegistration, node_name
 from agent.sources.kubeadm.places import INSTANCE_CONFIGURATION
-from agent.sources.kubelet.placement import ARGUMENTS_FILE
+from agent.sources.kubelet.folders import ARGUMENTS_FILE
 
 _ENDPOINT = "containerRuntimeEndpoint"
 

@@ -29,7 +29,7 @@ from agent.resources.container_processes import SHIM
 from agent.resources.hns_objects import delete_all
 from agent.resources.trees import remove_tree
 from agent.sources.kubeadm.places import KUBELET_CONF
-from agent.sources.kubelet.placement import ARGUMENTS_FILE
+from agent.sources.kubelet.folders import ARGUMENTS_FILE
 from agent.sources.node_titles import name_in_title
 
 _KUBELET = "kubelet"

@@ -16,7 +16,7 @@ from agent.cli.run_log import RunLog
 from agent.cli.streams import tell
 from agent.host.port import Host
 from agent.sources.kubeadm.places import KUBELET_CONF
-from agent.sources.kubelet.placement import ARGUMENTS_FILE
+from agent.sources.kubelet.folders import ARGUMENTS_FILE
 
 _KUBELET = "kubelet"
 

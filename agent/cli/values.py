@@ -10,7 +10,7 @@ from agent.cli.failure import BadUsage
 from agent.quoting import in_quotes
 from agent.redaction import register_name
 from agent.sources import node_names
-from agent.sources.kubelet.placement import INSTALL_DIRECTORY, install_directory_fault
+from agent.sources.kubelet.folders import INSTALL_DIRECTORY, install_directory_fault
 from agent.sources.kubelet.quantities import quantity
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address

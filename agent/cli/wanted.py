@@ -25,8 +25,8 @@ from agent.fetch.failure import Failed
 from agent.host.errors import NotFound
 from agent.host.port import Host
 from agent.sources import ignition, platforms, worker
+from agent.sources.kubelet.folders import ARGUMENTS_FILE, KUBELET_LOG, LogRunner, Placement
 from agent.sources.kubelet.node import RUNTIME_ENDPOINT, Kubelet, Node
-from agent.sources.kubelet.placement import ARGUMENTS_FILE, KUBELET_LOG, LogRunner, Placement
 from agent.spec import EventSource, Inline, Specification
 
 _OPENSHIFT_DESCRIPTION = "OpenShift managed kubelet"

@@ -14,15 +14,14 @@ from agent.sources.kubeadm import places, runtime_endpoint
 from agent.sources.kubeadm.cluster import Cluster
 from agent.sources.kubeadm.kubelet_arguments import KubeletArguments, kubelet_arguments
 from agent.sources.kubeadm.kubelet_configuration import NodesOwn, nodes_own
-from agent.sources.kubeadm.model import JoinConfiguration
-from agent.sources.kubeadm.naming import node_name
+from agent.sources.kubeadm.model import JoinConfiguration, node_name
 from agent.sources.kubeadm.patches import Patches
 from agent.sources.kubeadm.yaml_text import dumped
 from agent.sources.kubelet import folders, windows_service
 from agent.sources.kubelet.decisions import notes_of
+from agent.sources.kubelet.folders import ARGUMENTS_FILE, Placement, install_directory_fault
 from agent.sources.kubelet.node import DOCKER_BY_DEFAULT_UNTIL, PRIORITY_CLASS, Kubelet, Node
 from agent.sources.kubelet.paths import Reference, UnusablePath, path_on_windows
-from agent.sources.kubelet.placement import ARGUMENTS_FILE, Placement, install_directory_fault
 from agent.sources.node_titles import title_of_node
 from agent.sources.report import Entry, Report, Severity, quoted
 from agent.sources.windows_paths import windows_path_fault

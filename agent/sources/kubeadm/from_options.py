@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from agent.secret_fields import registers_secrets
 from agent.sources.kubeadm import validation
 from agent.sources.kubeadm.model import BootstrapToken, Discovery, JoinConfiguration, NodeRegistration
-from agent.sources.kubeadm.phases import OF_JOIN
 from agent.sources.kubeadm.reading import local_path
+from agent.sources.kubeadm.validation import OF_JOIN
 from agent.sources.node_names import canonical
 from agent.sources.node_names import fault as name_fault
 from agent.sources.report import Entry, Outcome, Place, Report, Severity, quoted

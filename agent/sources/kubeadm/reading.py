@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from urllib.parse import unquote, urlsplit
 
 from agent.documents import Value
+from agent.sources.durations import seconds
 from agent.sources.forms import items, mapping, text, texts
 from agent.sources.kubeadm import model, validation
 from agent.sources.kubeadm.decoding import Kind, decode
-from agent.sources.kubeadm.durations import seconds
-from agent.sources.kubeadm.phases import OF_JOIN
 from agent.sources.kubeadm.schema import VERSIONS
-from agent.sources.kubeadm.validation import Fault
+from agent.sources.kubeadm.validation import OF_JOIN, Fault
 from agent.sources.node_names import canonical
 from agent.sources.report import Outcome, Severity, bounded
 
@@ -103,7 +102,6 @@ def _node_registration(known: dict[str, Value]) -> model.NodeRegistration:
         _arguments(known.get("kubeletExtraArgs")),
         texts(known.get("ignorePreflightErrors")),
         text(known.get("imagePullPolicy")) or model.PULL_POLICY,
-        known.get("imagePullSerial") is not False,
     )
 
 

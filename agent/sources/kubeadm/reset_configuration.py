@@ -8,9 +8,8 @@ from agent.sources import urls
 from agent.sources.forms import text, texts
 from agent.sources.kubeadm import runtime_endpoint
 from agent.sources.kubeadm.decoding import Kind, Reader
-from agent.sources.kubeadm.phases import OF_RESET
 from agent.sources.kubeadm.schema import RESET_VERSIONS
-from agent.sources.kubeadm.validation import Fault, ignored_checks_faults, is_absolute
+from agent.sources.kubeadm.validation import OF_RESET, Fault, ignored_checks_faults, is_absolute
 from agent.sources.report import quoted
 
 RESET = Kind("ResetConfiguration", RESET_VERSIONS, "a reset")

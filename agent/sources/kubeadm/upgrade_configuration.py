@@ -7,11 +7,16 @@ from agent.documents import Value
 from agent.sources.forms import mapping, text, texts
 from agent.sources.kubeadm.decoding import Kind, Reader
 from agent.sources.kubeadm.model import Timeouts
-from agent.sources.kubeadm.phases import OF_UPGRADE
 from agent.sources.kubeadm.reading import timeouts
 from agent.sources.kubeadm.schema import UPGRADE_VERSIONS
-from agent.sources.kubeadm.validation import Fault, ignored_checks_faults, is_absolute, pull_policy_fault
-from agent.sources.kubelet.placement import Placement
+from agent.sources.kubeadm.validation import (
+    OF_UPGRADE,
+    Fault,
+    ignored_checks_faults,
+    is_absolute,
+    pull_policy_fault,
+)
+from agent.sources.kubelet.folders import Placement
 from agent.sources.report import quoted
 
 UPGRADE = Kind("UpgradeConfiguration", UPGRADE_VERSIONS, "the upgrade of a node")

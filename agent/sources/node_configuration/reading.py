@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from agent.documents import Value
+from agent.sources.durations import seconds
 from agent.sources.forms import Checking, mapping, number, text, texts
 from agent.sources.kubelet.documents import Document, NotReadable, read_document
 from agent.sources.node_configuration import model
@@ -21,8 +22,6 @@ DATA_KEY = "node.yaml"
 _LARGEST = 1 << 20
 _MOST_DOCUMENTS = 100
 _SEPARATOR = re.compile(r"---[ \t]*(#.*)?\r?")
-_SECONDS = {"h": 3600, "m": 60, "s": 1}
-_SPAN = re.compile("(?<![0-9])([0-9]+)([hms])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +149,9 @@ def _origin(checking: Checking, place: Place) -> Origin:
 
 
 def _rollout(checking: Checking, given: dict[str, Value]) -> model.Rollout:
-    window = sum(int(count) * _SECONDS[unit] for count, unit in _SPAN.findall(text(given.get("window"))))
     return model.Rollout(
         _time(checking, text(given["start"])) if "start" in given else None,
-        float(window),
+        seconds(text(given.get("window"))) or 0.0,
         number(given.get("percentage"), 100.0),
     )
 

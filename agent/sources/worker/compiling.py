@@ -10,8 +10,8 @@ from agent.sources.ignition import Configuration, Fetch
 from agent.sources.ignition.document import Findings
 from agent.sources.kubelet import folders, windows_service
 from agent.sources.kubelet.decisions import notes_of
+from agent.sources.kubelet.folders import Placement, install_directory_fault
 from agent.sources.kubelet.node import Kubelet, Node
-from agent.sources.kubelet.placement import Placement, install_directory_fault
 from agent.sources.kubelet.translation import WindowsKubelet
 from agent.sources.kubelet.translation import on_windows as kubelet_on_windows
 from agent.sources.report import Entry, Origin, Place, Report, Severity, quoted

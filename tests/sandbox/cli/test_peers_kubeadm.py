@@ -17,8 +17,7 @@ from agent.cli.join_configuration import configuration_of
 from agent.cli.kubeadm_commands import kubeadm_request
 from agent.sources.kubeadm import version_skew
 from agent.sources.kubeadm.arguments_file import NoArguments, arguments_in
-from agent.sources.kubeadm.model import Argument, NodeRegistration, Taint
-from agent.sources.kubeadm.naming import node_name
+from agent.sources.kubeadm.model import Argument, NodeRegistration, Taint, node_name
 from agent.sources.kubeadm.patches import patched, read_patches
 from agent.sources.kubeadm.reading import read
 from agent.sources.kubeadm.reset_configuration import read_reset

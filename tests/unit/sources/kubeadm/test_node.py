@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from agent.sources import node_names
+from agent.sources.durations import seconds
 from agent.sources.kubeadm import runtime_endpoint
-from agent.sources.kubeadm.durations import seconds
-from agent.sources.kubeadm.model import Argument, NodeRegistration
-from agent.sources.kubeadm.naming import node_name
+from agent.sources.kubeadm.model import Argument, NodeRegistration, node_name
 from agent.sources.kubeadm.version_skew import fault
 
 
