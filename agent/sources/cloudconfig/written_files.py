@@ -6,9 +6,8 @@ from pathlib import PureWindowsPath
 
 from agent.secret_fields import registers_secrets
 from agent.sources.cloudconfig.document import Node, kind_of
-from agent.sources.cloudconfig.faults import Findings, Refused
-from agent.sources.cloudconfig.model import WrittenFile
-from agent.sources.cloudconfig.unpacking import LARGEST, Unreadable, from_base64, gunzipped
+from agent.sources.cloudconfig.model import Findings, Refused, WrittenFile
+from agent.sources.cloudconfig.parts import LARGEST, Unreadable, from_base64, gunzipped
 from agent.sources.report import Origin, quoted, quoted_key
 from agent.sources.windows_paths import NotOnWindows, check_names, on_windows
 from agent.spec import Inline, Key, Protection

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from agent.redaction import register_named
 from agent.sources.report import Entry, Origin, Report, Severity, bounded, quoted
-from agent.sources.systemd import specifiers, words
+from agent.sources.systemd import words
 from agent.sources.systemd.unit_files import BLANKS, UNIT_FOLDERS, Setting, UnitFile, read_unit
 
 EXEC_SETTINGS = (
@@ -20,7 +20,7 @@ class Command:
     """One command line: unquoted, its specifiers resolved, its variables not yet expanded."""
 
     program: str
-    arguments: tuple[specifiers.Resolved, ...]
+    arguments: tuple[words.Resolved, ...]
     origin: Origin
     may_fail: bool = False
     expands_variables: bool = True
@@ -59,7 +59,7 @@ def is_variable_name(name: str) -> bool:
 
 def read_service(name: str, files: Sequence[UnitFile], node: Mapping[str, str]) -> tuple[Service, Report]:
     """Merges the files in their order. `node` answers the specifiers that only the node can."""
-    merging = _Merging(name, specifiers.answers(name, f"{UNIT_FOLDERS[0]}/{name}", node))
+    merging = _Merging(name, words.answers(name, f"{UNIT_FOLDERS[0]}/{name}", node))
     report = Report()
     for file in files:
         settings, read = read_unit(file)
@@ -136,8 +136,8 @@ class _Merging:
     def _assign(self, setting: Setting, word: str) -> None:
         name = word.partition("=")[0]
         try:
-            resolved = specifiers.resolve(word, self._answers)
-        except specifiers.UnknownSpecifier as unknown:
+            resolved = words.resolve(word, self._answers)
+        except words.UnknownSpecifier as unknown:
             self._warn(setting, f"systemd has no specifier {unknown}; it ignores {_named(name)}")
             return
         if resolved.unanswered:
@@ -162,8 +162,8 @@ class _Merging:
             self._files.clear()
             return
         try:
-            resolved = specifiers.resolve(setting.value, self._answers)
-        except specifiers.UnknownSpecifier as unknown:
+            resolved = words.resolve(setting.value, self._answers)
+        except words.UnknownSpecifier as unknown:
             self._warn(setting, f"systemd has no specifier {unknown}; it ignores the line")
             return
         optional = resolved.text.startswith("-")
@@ -245,13 +245,13 @@ class _CommandLines:
         if any(prefixes.count(prefix) > 1 for prefix in "@-:+") or ("+" in prefixes and "!" in prefixes):
             raise _BadCommand(f"systemd does not take the prefixes {quoted(prefixes)} together")
 
-    def _arguments(self) -> tuple[specifiers.Resolved, ...]:
-        found: list[specifiers.Resolved] = []
+    def _arguments(self) -> tuple[words.Resolved, ...]:
+        found: list[words.Resolved] = []
         while self._place < len(self._text):
             if self._takes_alone(";"):
                 break
             if self._takes_alone("\\;"):
-                found.append(specifiers.Resolved(";"))
+                found.append(words.Resolved(";"))
                 continue
             word = self._word()
             if word is None:
@@ -283,10 +283,10 @@ class _CommandLines:
         self._warn(self._setting, f"an unknown escape sequence in {quoted(word or '')} stays as it is")
         return word
 
-    def _resolve(self, word: str) -> specifiers.Resolved:
+    def _resolve(self, word: str) -> words.Resolved:
         try:
-            return specifiers.resolve(word, self._answers)
-        except specifiers.UnknownSpecifier as unknown:
+            return words.resolve(word, self._answers)
+        except words.UnknownSpecifier as unknown:
             raise _BadCommand(f"systemd has no specifier {unknown}") from None
 
 

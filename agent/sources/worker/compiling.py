@@ -18,9 +18,8 @@ from agent.sources.report import Entry, Origin, Place, Report, Severity, quoted
 from agent.sources.systemd.service import read_service
 from agent.sources.systemd.unit_files import UNIT_FOLDERS, gather
 from agent.sources.windows_paths import NotOnWindows, on_windows, windows_path_fault
-from agent.sources.worker import notes
 from agent.sources.worker.carried import Carried, NotToBeHad
-from agent.sources.worker.needed import Judge
+from agent.sources.worker.needed import Judge, of_the_rest
 from agent.spec import Credentials
 
 UNIT = "kubelet.service"
@@ -102,7 +101,7 @@ class _Compilation:
         files = [*self._files_anew(made.files), *self._carried_files(made.files, judge)]
         own_folders = list(self._folders(judge))
         self._links(judge)
-        self.notes += notes.of_the_rest(self.configuration, UNIT)
+        self.notes += of_the_rest(self.configuration, UNIT)
         directories = self._directories(made, own_folders, [*programs, *files])
         reads = tuple(self._reads(made, directories))
         wants: list[spec.Want] = [
