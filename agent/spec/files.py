@@ -67,8 +67,24 @@ class Inline:
         return hash(self.sha256)
 
 
+class PathWant(Want):
+    """A resource that is known by its path, in a folder that has to be there."""
+
+    __slots__ = ()
+
+    path: PureWindowsPath
+
+    @property
+    def key(self) -> Key:
+        return Key(self.kind, str(self.path))
+
+    @property
+    def uses(self) -> tuple[Key, ...]:
+        return (Key("directory", str(self.path.parent)),)
+
+
 @dataclass(frozen=True, slots=True)
-class Directory(Want):
+class Directory(PathWant):
     kind = "directory"
 
     path: PureWindowsPath
@@ -79,10 +95,6 @@ class Directory(Want):
     """Others use it too, as C:\\etc or C:\\var: one that is there stays as it is, or is closed to users."""
     apart: tuple[str, ...] = ()
     """Folders of volumes below it, from here: what is in these belongs to pods. Known once all is."""
-
-    @property
-    def key(self) -> Key:
-        return Key(self.kind, str(self.path))
 
     @property
     def uses(self) -> tuple[Key, ...]:
@@ -101,7 +113,7 @@ class Directory(Want):
 
 @registers_secrets
 @dataclass(frozen=True, slots=True)
-class File(Want):
+class File(PathWant):
     kind = "file"
 
     path: PureWindowsPath
@@ -115,16 +127,8 @@ class File(Want):
     """Of the closed folders that it lies in: the strictest of these and its own counts. Known once all is."""
 
     @property
-    def key(self) -> Key:
-        return Key(self.kind, str(self.path))
-
-    @property
     def file(self) -> PureWindowsPath | None:
         return self.path
-
-    @property
-    def uses(self) -> tuple[Key, ...]:
-        return (Key("directory", str(self.path.parent)),)
 
 
 SIZE_LIMIT = 1 << 30
@@ -212,7 +216,7 @@ class Certificates(Want):
 
 
 @dataclass(frozen=True, slots=True)
-class Credentials(Want):
+class Credentials(PathWant):
     """A file that a node's program writes for itself when it is admitted to its cluster.
 
     Nothing is done to it. One that was not there before goes when the node does: by a leftover the next
@@ -223,17 +227,9 @@ class Credentials(Want):
 
     path: PureWindowsPath
 
-    @property
-    def key(self) -> Key:
-        return Key(self.kind, str(self.path))
-
-    @property
-    def uses(self) -> tuple[Key, ...]:
-        return (Key("directory", str(self.path.parent)),)
-
 
 @dataclass(frozen=True, slots=True)
-class ContainerdConfiguration(Want):
+class ContainerdConfiguration(PathWant):
     """What containerd's configuration file has to say. All else in it is others'.
 
     Where nothing is given, what the file says stays as it is.
@@ -257,13 +253,5 @@ class ContainerdConfiguration(Want):
     """No runtime is told of systemd: its configuration was copied from Linux."""
 
     @property
-    def key(self) -> Key:
-        return Key(self.kind, str(self.path))
-
-    @property
     def file(self) -> PureWindowsPath | None:
         return self.path
-
-    @property
-    def uses(self) -> tuple[Key, ...]:
-        return (Key("directory", str(self.path.parent)),)

@@ -12,17 +12,23 @@ from agent.spec.specification import Key, NamedWant, Want
 HOST_NAME = Key("host_name", "of this machine")
 
 
+class SingleWant(Want):
+    """A resource of which a machine has one."""
+
+    __slots__ = ()
+
+    @property
+    def key(self) -> Key:
+        return Key(self.kind, "of this machine")
+
+
 @dataclass(frozen=True, slots=True)
-class HostName(Want):
+class HostName(SingleWant):
     """Its DNS host name, which it has from its next start on. A machine has one."""
 
     kind = "host_name"
 
     name: str
-
-    @property
-    def key(self) -> Key:
-        return HOST_NAME
 
 
 def is_named(wants: Iterable[Want]) -> bool:
@@ -61,7 +67,7 @@ class PathEntry(Want):
 
 
 @dataclass(frozen=True, slots=True)
-class DnsSuffixes(Want):
+class DnsSuffixes(SingleWant):
     """The domains in which Windows looks for a name that has none.
 
     The machine's whole list: it has one.
@@ -72,14 +78,10 @@ class DnsSuffixes(Want):
     suffixes: tuple[str, ...]
     """In the order in which they are tried."""
 
-    @property
-    def key(self) -> Key:
-        return Key(self.kind, "of this machine")
-
 
 @registers_secrets
 @dataclass(frozen=True, slots=True)
-class Proxy(Want):
+class Proxy(SingleWant):
     """The proxy by which a machine reaches what is outside of its site.
 
     WinHTTP's default, which Windows' own services go by. A machine has one.
@@ -96,10 +98,6 @@ class Proxy(Want):
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     """For services that are wanted beside this: Windows starts one with the machine's variables as they were
     when Windows itself was started."""
-
-    @property
-    def key(self) -> Key:
-        return Key(self.kind, "of this machine")
 
 
 def proxy_variables(wants: Iterable[Want]) -> Mapping[str, str]:

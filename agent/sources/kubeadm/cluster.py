@@ -4,8 +4,7 @@ import ipaddress
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from agent.documents import Value
-from agent.sources.forms import mapping
+from agent.documents import Value, mapping
 from agent.sources.kubeadm.parts import Part, parts
 from agent.sources.kubeadm.schema import GROUP, VERSIONS
 from agent.sources.kubelet.documents import NotReadable

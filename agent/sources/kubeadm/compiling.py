@@ -6,10 +6,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
 
 from agent import spec
-from agent.documents import Value
+from agent.documents import Value, mapping
 from agent.secret_fields import registers_secrets
 from agent.sources import node_names
-from agent.sources.forms import mapping
 from agent.sources.kubeadm import places, runtime_endpoint
 from agent.sources.kubeadm.cluster import Cluster
 from agent.sources.kubeadm.kubelet_arguments import KubeletArguments, kubelet_arguments

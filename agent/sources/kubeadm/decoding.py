@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from agent.documents import Value
-from agent.sources.forms import mapping
+from agent.documents import Value, mapping
 from agent.sources.kubeadm.parts import Part, parts
 from agent.sources.kubeadm.schema import DEPRECATED, GROUP, VERSIONS, Checking, Fields
 from agent.sources.kubeadm.validation import Fault

@@ -10,9 +10,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from agent.documents import Value
+from agent.documents import Value, mapping
 from agent.sources.durations import in_full
-from agent.sources.forms import mapping
 from agent.sources.kubeadm.cluster import Cluster
 from agent.sources.kubeadm.parts import parts
 from agent.sources.kubeadm.patches import Patches, patched

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from urllib.parse import unquote, urlsplit
 
-from agent.documents import Value
+from agent.documents import Value, items, mapping, text, texts
 from agent.sources.durations import seconds
-from agent.sources.forms import items, mapping, text, texts
 from agent.sources.kubeadm import model, validation
 from agent.sources.kubeadm.decoding import Kind, decode
 from agent.sources.kubeadm.schema import VERSIONS

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent.documents import Value
+from agent.documents import Value, text, texts
 from agent.sources import urls
-from agent.sources.forms import text, texts
 from agent.sources.kubeadm import runtime_endpoint
 from agent.sources.kubeadm.decoding import Kind, Reader
 from agent.sources.kubeadm.schema import RESET_VERSIONS

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent.documents import Value
-from agent.sources.forms import mapping, text, texts
+from agent.documents import Value, mapping, text, texts
 from agent.sources.kubeadm.decoding import Kind, Reader
 from agent.sources.kubeadm.model import Timeouts
 from agent.sources.kubeadm.reading import timeouts

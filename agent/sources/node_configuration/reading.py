@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from agent.documents import Value
+from agent.documents import Value, mapping, number, text, texts
 from agent.sources.durations import seconds
-from agent.sources.forms import Checking, mapping, number, text, texts
+from agent.sources.forms import Checking
 from agent.sources.kubelet.documents import Document, NotReadable, read_document
 from agent.sources.node_configuration import model
 from agent.sources.node_configuration.kinds import OF_THE_NODE, OWN_PROGRAM, kind_of

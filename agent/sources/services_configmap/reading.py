@@ -7,23 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import PureWindowsPath
 
-from agent.documents import Value
+from agent.documents import Value, items, mapping, number, text, texts
 from agent.redaction import register_document
-from agent.sources.forms import (
-    Checking,
-    Fields,
-    Flag,
-    Form,
-    ListOf,
-    MapOf,
-    Number,
-    Text,
-    items,
-    mapping,
-    number,
-    text,
-    texts,
-)
+from agent.sources.forms import Checking, Fields, Flag, Form, ListOf, MapOf, Number, Text
 from agent.sources.kubelet.documents import Document
 from agent.sources.report import Entry, Outcome, Place, bounded, quoted, quoted_key
 from agent.sources.services_configmap import model

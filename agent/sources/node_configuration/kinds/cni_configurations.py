@@ -7,16 +7,9 @@ from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import Any
 
-from agent.documents import Value
-from agent.sources.forms import Checking, Fields, Flag, ListOf, Text, items, text, texts
-from agent.sources.node_configuration.kinds.values import (
-    Given,
-    Kind,
-    name_form,
-    own_path,
-    path_form,
-    several,
-)
+from agent.documents import Value, items, text, texts
+from agent.sources.forms import Checking, Fields, Flag, ListOf, Text
+from agent.sources.node_configuration.kinds.values import Given, Kind, name_form, own_path, path_form, several
 from agent.sources.report import Place
 from agent.spec import File, Inline, Protection
 
@@ -203,5 +196,5 @@ KINDS: Mapping[str, Kind] = {
     "cniConfigurations": several(
         ListOf(_CONFIGURATION, "How pods get their network, as CNI plug-ins read it.", most=20),
         _configuration,
-    ),
+    )
 }

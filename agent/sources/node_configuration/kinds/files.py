@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from pathlib import PureWindowsPath
 
-from agent.documents import Value
+from agent.documents import Value, mapping, number, text
 from agent.sources import urls
-from agent.sources.forms import Checking, Fields, Flag, ListOf, MapOf, Number, Text, mapping, number, text
+from agent.sources.forms import Checking, Fields, Flag, ListOf, MapOf, Number, Text
 from agent.sources.node_configuration.kinds import values
 from agent.sources.node_configuration.kinds.values import Given, Kind, several, single
 from agent.sources.node_configuration.model import OwnProgram, RemoteFile, Source

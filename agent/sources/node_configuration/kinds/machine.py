@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PureWindowsPath
 
-from agent.documents import Value
-from agent.sources.forms import Checking, Fields, Flag, ListOf, Number, Text, items, mapping, text, texts
+from agent.documents import Value, items, mapping, text, texts
+from agent.sources.forms import Checking, Fields, Flag, ListOf, Number, Text
 from agent.sources.node_configuration.kinds import values
 from agent.sources.node_configuration.kinds.values import Given, Kind, Wanted, several, single
 from agent.sources.report import Place

@@ -5,21 +5,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import PureWindowsPath
 
 from agent import log_runner
-from agent.documents import Value
-from agent.sources.forms import (
-    Checking,
-    Fields,
-    Flag,
-    ListOf,
-    MapOf,
-    Number,
-    Text,
-    items,
-    mapping,
-    number,
-    text,
-    texts,
-)
+from agent.documents import Value, items, mapping, number, text, texts
+from agent.sources.forms import Checking, Fields, Flag, ListOf, MapOf, Number, Text
 from agent.sources.node_configuration.kinds import values
 from agent.sources.node_configuration.kinds.values import Given, Kind, several
 from agent.sources.node_configuration.model import LOG_RUNNER

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import PureWindowsPath
 
-from agent.documents import Value
-from agent.sources.forms import Checking, Fields, Form, ListOf, Number, Text, items, mapping, text
+from agent.documents import Value, items, mapping, text
+from agent.sources.forms import Checking, Fields, Form, ListOf, Number, Text
 from agent.sources.kubelet.quantities import quantity
 from agent.sources.node_configuration.model import RemoteFile
 from agent.sources.report import Place
