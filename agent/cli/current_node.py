@@ -5,7 +5,7 @@ from agent.cli.command_line import called
 from agent.cli.failure import Refused
 from agent.engine import run as engine
 from agent.host.port import Host
-from agent.sources.node_titles import USER_DATA, name_in_title
+from agent.sources.node_names import USER_DATA, name_in_title
 
 
 def title_of(host: Host) -> str:

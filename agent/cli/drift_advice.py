@@ -11,7 +11,7 @@ from agent.engine.planning import Difference
 from agent.engine.run import Standing, Status
 from agent.engine.target import NODE
 from agent.host.port import ServiceState
-from agent.sources.node_titles import USER_DATA
+from agent.sources.node_names import USER_DATA
 from agent.spec import Key, Service
 
 _KUBELET = Key(Service.kind, "kubelet")

@@ -26,8 +26,7 @@ from agent.kube.limits import Limits
 from agent.kube.pins import authorities_in, given_pins, pins_in
 from agent.private_keys import key_files
 from agent.secret_fields import registers_secrets
-from agent.sources.kubeadm.model import JoinConfiguration
-from agent.sources.kubeadm.places import KUBELET_CONF
+from agent.sources.kubeadm.model import KUBELET_CONF, JoinConfiguration
 
 Notice = Callable[[str], None]
 Given = Callable[[str], GivenFile]

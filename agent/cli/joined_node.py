@@ -5,8 +5,7 @@ from agent.documents import NotReadable, read_document
 from agent.host.port import Host
 from agent.sources import node_names
 from agent.sources.kubeadm.arguments_file import VARIABLE, NoArguments, OpenQuote, arguments_in
-from agent.sources.kubeadm.model import Argument, NodeRegistration, node_name
-from agent.sources.kubeadm.places import INSTANCE_CONFIGURATION
+from agent.sources.kubeadm.model import INSTANCE_CONFIGURATION, Argument, NodeRegistration, node_name
 from agent.sources.kubelet.folders import ARGUMENTS_FILE
 
 _ENDPOINT = "containerRuntimeEndpoint"

@@ -9,8 +9,12 @@ from agent.cli.failure import BadInput, BadUsage
 from agent.cli.given import given_file
 from agent.cli.kubeadm_commands import KUBECONFIG
 from agent.host.port import Host
-from agent.sources.kubeadm.reset_configuration import ResetConfiguration, read_reset
-from agent.sources.kubeadm.upgrade_configuration import UpgradeConfiguration, read_upgrade
+from agent.sources.kubeadm.configurations import (
+    ResetConfiguration,
+    UpgradeConfiguration,
+    read_reset,
+    read_upgrade,
+)
 from agent.sources.kubeadm.validation import Phases, ignored_checks_fault
 
 _BESIDE_CONFIG = {

@@ -28,9 +28,9 @@ from agent.private_keys import key_files
 from agent.resources.container_processes import SHIM
 from agent.resources.hns_objects import delete_all
 from agent.resources.trees import remove_tree
-from agent.sources.kubeadm.places import KUBELET_CONF
+from agent.sources.kubeadm.model import KUBELET_CONF
 from agent.sources.kubelet.folders import ARGUMENTS_FILE
-from agent.sources.node_titles import name_in_title
+from agent.sources.node_names import name_in_title
 
 _KUBELET = "kubelet"
 _PATIENCE = 60.0

@@ -16,8 +16,7 @@ from agent.cli.kubeadm_commands import CERTIFICATES, ETCD, FORMAT, KUBECONFIG, R
 from agent.cli.machine import open_or_imagine, runs_programs
 from agent.cli.streams import notice, say
 from agent.host.errors import HostError
-from agent.sources.kubeadm.reset_configuration import endpoint_fault, endpoint_warning
-from agent.sources.kubeadm.validating import validated
+from agent.sources.kubeadm.configurations import endpoint_fault, endpoint_warning, validated
 from agent.sources.kubeadm.validation import OF_RESET, OF_UPGRADE, PREFLIGHT
 from agent.sources.kubelet.folders import Placement
 from agent.sources.kubelet.node import NEWEST

@@ -15,7 +15,7 @@ from agent.cli.machine import open_machine, open_or_imagine
 from agent.cli.run_log import RunLog
 from agent.cli.streams import tell
 from agent.host.port import Host
-from agent.sources.kubeadm.places import KUBELET_CONF
+from agent.sources.kubeadm.model import KUBELET_CONF
 from agent.sources.kubelet.folders import ARGUMENTS_FILE
 
 _KUBELET = "kubelet"

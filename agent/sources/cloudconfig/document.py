@@ -172,7 +172,9 @@ def key_name(key: str) -> str:
 
 
 def value_name(value: str) -> str:
-    """What is known by a value: a device to mount, a user."""
+    """What is known by a value, a device to mount, a user, a path, as a message can show it: on one line, and
+    with Windows' separators as a person writes them.
+    """
     return quoted(value)[1:-1]
 
 

@@ -17,9 +17,10 @@ from email import message_from_bytes
 from typing import TYPE_CHECKING
 
 from agent.secret_fields import registers_secrets
+from agent.sources.cloudconfig.document import value_name
 from agent.sources.cloudconfig.model import Findings, Refused
 from agent.sources.ignition.model import Packing, Unsound, in_blocks
-from agent.sources.report import Origin, quoted
+from agent.sources.report import Origin
 
 if TYPE_CHECKING:
     from email.message import Message
@@ -141,7 +142,7 @@ def _parts_of(name: str, data: bytes, findings: Findings) -> Iterator[Part]:
 
 
 def _part_of(name: str, number: int, message: Message) -> Iterator[Part]:
-    file_name = _single_line(message.get_filename() or "")
+    file_name = value_name(message.get_filename() or "")
     called = f"{name} part {number}" + (f" ({file_name})" if file_name else "")
     payload = message.get_payload(decode=True)
     if not isinstance(payload, bytes) or not payload.strip():
@@ -204,11 +205,6 @@ def _fault(message: Message) -> str | None:
     if known is None and any("Base64" in name for name in names):
         return "a part of it is not base64, though its header says so, or it is damaged"
     return known
-
-
-def _single_line(text: str) -> str:
-    """As a message can show it."""
-    return quoted(text)[1:-1]
 
 
 LARGEST = 16 << 20

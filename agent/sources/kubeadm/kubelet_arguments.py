@@ -18,9 +18,9 @@ from agent.sources.kubelet.configuration import AFFINITY_GATE, SIGNALS
 from agent.sources.kubelet.decisions import About, Decision, Outcome
 from agent.sources.kubelet.flags import Flag, Kind, Treatment
 from agent.sources.kubelet.node import Kubelet, Node, is_label, may_set
-from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, path_on_windows
 from agent.sources.node_names import canonical
 from agent.sources.report import Entry, Report, Severity, bounded, quoted
+from agent.sources.windows_paths import Reference, UnusablePath, absolute, path_on_windows
 
 _JOIN = "the JoinConfiguration"
 _PLACE = ("nodeRegistration", "kubeletExtraArgs")

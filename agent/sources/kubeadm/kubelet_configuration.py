@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from agent.documents import Value, mapping
 from agent.sources.durations import in_full
 from agent.sources.kubeadm.cluster import Cluster
-from agent.sources.kubeadm.parts import parts
+from agent.sources.kubeadm.decoding import parts
 from agent.sources.kubeadm.patches import Patches, patched
 from agent.sources.kubelet import configuration, fields
 from agent.sources.kubelet.configuration import API_VERSION, KIND, Configuration
 from agent.sources.kubelet.decisions import About, Decision, Outcome
 from agent.sources.kubelet.documents import NotReadable
 from agent.sources.kubelet.node import Kubelet, Node
-from agent.sources.kubelet.paths import Reference, UnusablePath, path_on_windows
 from agent.sources.report import Entry, Report, Severity, quoted
+from agent.sources.windows_paths import Reference, UnusablePath, path_on_windows
 
 Names = tuple[str, ...]
 """Of a setting: that of the mapping that it is in comes first."""

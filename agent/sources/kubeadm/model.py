@@ -1,6 +1,7 @@
 """What a JoinConfiguration says, in either of its versions, with its defaults."""
 
 from dataclasses import dataclass, field
+from pathlib import PureWindowsPath
 
 from agent.redaction import register_name
 from agent.secret_fields import registers_secrets
@@ -118,3 +119,12 @@ def node_name(registration: NodeRegistration, host_name: str) -> str:
     name = canonical(override or "") or registration.name or canonical(host_name)
     register_name(name)
     return name
+
+
+KUBERNETES = PureWindowsPath(r"C:\etc\kubernetes")
+KUBELET_CONF = KUBERNETES / "kubelet.conf"
+BOOTSTRAP_KUBELET_CONF = KUBERNETES / "bootstrap-kubelet.conf"
+LIBRARY = PureWindowsPath(r"C:\var\lib\kubelet")
+CERTIFICATES = LIBRARY / "pki"
+CONFIGURATION = LIBRARY / "config.yaml"
+INSTANCE_CONFIGURATION = LIBRARY / "instance-config.yaml"

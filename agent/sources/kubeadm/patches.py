@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from agent.documents import Value
-from agent.sources.kubeadm.parts import values
+from agent.sources.kubeadm.decoding import values
 from agent.sources.kubelet import fields
 from agent.sources.kubelet.documents import NotReadable
 from agent.sources.report import Entry, Report, Severity, bounded, quoted

@@ -18,9 +18,9 @@ from agent.sources.kubelet.node import (
     is_label,
     may_set,
 )
-from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, place_on_windows
 from agent.sources.report import Entry, Origin, Report, Severity, bounded, quoted
 from agent.sources.systemd.environment import Word
+from agent.sources.windows_paths import Reference, UnusablePath, absolute, place_on_windows
 
 DEFAULT_CONFIGURATION = "/etc/kubernetes/kubelet.conf"
 DEFAULT_BOOTSTRAP = "/etc/kubernetes/kubeconfig"

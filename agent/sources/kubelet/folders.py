@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import PureWindowsPath
 
-from agent.sources.kubelet.paths import Reference
-from agent.sources.windows_paths import WINDOWS_OWN, windows_path_fault
+from agent.sources.windows_paths import WINDOWS_OWN, Reference, windows_path_fault
 from agent.spec import Content, Directory, File, Key, Protection
 
 KUBELET_LOG = PureWindowsPath(r"C:\var\log\kubelet\kubelet.log")

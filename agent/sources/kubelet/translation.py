@@ -12,11 +12,11 @@ from agent.sources.kubelet.configuration import Configuration
 from agent.sources.kubelet.decisions import About, Decision, Outcome
 from agent.sources.kubelet.documents import Document, NotReadable, Value, read_document
 from agent.sources.kubelet.node import Kubelet, Node
-from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, path_on_windows
 from agent.sources.report import Entry, Place, Report, Severity, bounded, quoted
 from agent.sources.systemd import environment
 from agent.sources.systemd.environment import Environment, Word
 from agent.sources.systemd.service import EXEC_SETTINGS, Command, Service
+from agent.sources.windows_paths import Reference, UnusablePath, absolute, path_on_windows
 
 _SIZING_DROP_IN = "20-auto-sizing.conf"
 _LONGEST_COMMAND_LINE = 32_000

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agent.sources.systemd.unit_files import BLANKS
+BLANKS = " \t\n\r"
 
 
 class BadWord(Exception):

@@ -15,8 +15,7 @@ from agent.sources.kubelet.node import Kubelet, Node
 from agent.sources.kubelet.translation import WindowsKubelet
 from agent.sources.kubelet.translation import on_windows as kubelet_on_windows
 from agent.sources.report import Entry, Origin, Place, Report, Severity, quoted
-from agent.sources.systemd.service import read_service
-from agent.sources.systemd.unit_files import UNIT_FOLDERS, gather
+from agent.sources.systemd.service import UNIT_FOLDERS, gather, read_service
 from agent.sources.windows_paths import NotOnWindows, on_windows, windows_path_fault
 from agent.sources.worker.carried import Carried, NotToBeHad
 from agent.sources.worker.needed import Judge, of_the_rest

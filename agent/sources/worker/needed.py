@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from agent.sources.ignition import Configuration
 from agent.sources.kubelet import linux_units
-from agent.sources.kubelet.paths import Reference
+from agent.sources.windows_paths import Reference
 from agent.spec import Effect, Note
 
 
