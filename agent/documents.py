@@ -287,3 +287,26 @@ def _is_of(value: Value, kind: str) -> bool:
     if kind == "float":
         return isinstance(value, int | float) and not isinstance(value, bool)
     return value is None
+
+
+# What a value says that is known to be of its form, or not there.
+
+
+def mapping(value: Value) -> dict[str, Value]:
+    return value if isinstance(value, dict) else {}
+
+
+def items(value: Value) -> list[Value]:
+    return value if isinstance(value, list) else []
+
+
+def text(value: Value) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def texts(value: Value) -> tuple[str, ...]:
+    return tuple(map(text, items(value)))
+
+
+def number(value: Value, otherwise: float) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else otherwise

@@ -19,8 +19,7 @@ from agent.host.port import Host
 from agent.release import RELEASE
 from agent.resources.kind import CannotBeSo
 from agent.sources.node_configuration.compiling import Compiled, compile_node
-from agent.sources.node_configuration.model import LOG_RUNNER
-from agent.sources.node_configuration.rollout import turn
+from agent.sources.node_configuration.model import LOG_RUNNER, turn
 from agent.spec import Key, Specification
 from service.arguments import Followed
 from service.cluster import Cluster, Node, kubelet_of

@@ -26,9 +26,8 @@ from agent.kube.client import NODES, Client, Following, State, whole
 from agent.kube.failure import Failed, Forbidden
 from agent.log_runner import ARGUMENTS_FROM
 from agent.sources import node_names
-from agent.sources.kubeadm import naming
 from agent.sources.kubeadm.arguments_file import NoArguments, OpenQuote, arguments_in, arguments_of
-from agent.sources.kubeadm.model import Argument, NodeRegistration
+from agent.sources.kubeadm.model import Argument, NodeRegistration, node_name
 from agent.spec import Service
 from service.arguments import Followed
 from service.work_queue import Signal, Signals, Source
@@ -135,7 +134,7 @@ def _node_name(host: Host, kubelet: Kubelet, access: Access) -> str:
     registration = NodeRegistration(kubelet_extra_args=arguments)
     if registration.extra_argument(_CLOUD) not in (None, "", "external"):
         return _certified_name(kubelet, access)
-    name = naming.node_name(registration, host.facts.host_name())
+    name = node_name(registration, host.facts.host_name())
     if fault := node_names.fault(name):
         raise Unknown(f"the kubelet's --{_OVERRIDE}, or else this machine's name: {fault}")
     return name

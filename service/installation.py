@@ -33,7 +33,7 @@ from agent.resources.kind import CannotBeSo
 from agent.resources.service import ask_to_stop
 from agent.resources.trees import inside, remove_tree
 from agent.spec import Key
-from agent.spec.path_entry import PathEntry
+from agent.spec.machine import PathEntry
 from service.program import RESUME_SERVICE, SERVICE, STOP_SECONDS
 from service.program_folder import INTERNAL, KUBEADM, PROGRAM, home, place
 

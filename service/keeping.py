@@ -26,7 +26,7 @@ from agent.private_keys import sweep
 from agent.resources import kind_named
 from agent.resources.kind import CannotBeSo
 from agent.spec import Key
-from agent.spec.pod_network import POD_NETWORK
+from agent.spec.machine import POD_NETWORK
 from service import pausing
 from service.health import Health, Hung
 from service.pausing import Pause

@@ -33,7 +33,7 @@ from agent.sources.services_configmap.model import (
     ServicesConfigMap,
 )
 from agent.spec import EnvironmentVariable, Key
-from agent.spec.trusted_certificate import TrustedCertificate
+from agent.spec.machine import TrustedCertificate
 from service import operator_services
 from service.cluster import Asking, Seen, Unknown, Watcher, only, proxies_of
 from service.cluster import access_by as access_of_file

@@ -28,7 +28,7 @@ from agent.sources.services_configmap.model import ServicesConfigMap, WindowsSer
 from agent.sources.services_configmap.reading import read
 from agent.sources.trusted_certificates import trusted
 from agent.spec import Specification
-from agent.spec.trusted_certificate import TrustedCertificate
+from agent.spec.machine import TrustedCertificate
 from service.errors import Refused, told
 
 _SCRIPT_SECONDS = 600.0

@@ -18,8 +18,8 @@ from agent.kube.client import NODES, State
 from agent.resources.kind import CannotBeSo
 from agent.sources.node_configuration.pod_network import TITLE, Node, pod_network
 from agent.spec import Key, Specification
-from agent.spec.pod_network import POD_NETWORK
-from agent.spec.route import Route
+from agent.spec.machine import POD_NETWORK
+from agent.spec.networks import Route
 from service.cluster import AsKubelet, Kubelet, Watcher, kubelet_of
 from service.errors import why
 from service.telling import Event, Telling

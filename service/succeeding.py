@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from agent.host.errors import HostError
 from agent.host.port import Host
 from agent.host.protection import PROGRAM_FILE
-from agent.sources.node_configuration.model import NodeConfiguration, OwnProgram, Unobtainable
-from agent.sources.node_configuration.rollout import turn
+from agent.sources.node_configuration.model import NodeConfiguration, OwnProgram, Unobtainable, turn
 from agent.spec import Artifact
 from service import installation, succession
 from service.contents import Contents

@@ -71,18 +71,13 @@ def _owned(found: Callable[[Running], Iterable[PureWindowsPath]]) -> Judge:
     return lambda kubelet: files.ownership(kubelet.host, found(kubelet))
 
 
-def _setting(setting: settings.Setting) -> Judge:
-    return lambda kubelet: settings.judged(kubelet, setting)
+def _setting(control: str) -> Judge:
+    return lambda kubelet: settings.judged(kubelet, settings.SETTINGS[control])
 
 
 def _nothing(what: str) -> Judge:
     return lambda _: (Result.NONE, f"Windows has no {what}", "", ())
 
-
-_SETTINGS = {
-    "4.2.1": settings.ANONYMOUS, "4.2.2": settings.AUTHORIZATION, "4.2.4": settings.READ_ONLY_PORT,
-    "4.2.5": settings.IDLE_STREAMS, "4.2.8": settings.EVENTS, "4.2.10": settings.ROTATION,
-}  # fmt: skip
 
 CONTROLS: Sequence[tuple[str, str, Judge]] = (
     ("4.1.1", "only administrators can change what the kubelet's service runs", files.programs),
@@ -95,16 +90,16 @@ CONTROLS: Sequence[tuple[str, str, Judge]] = (
     ("4.1.8", "the authority of its clients belongs to no single account", _owned(_authority_files)),
     ("4.1.9", "the kubelet's configuration is private", _private(_configuration_files)),
     ("4.1.10", "the kubelet's configuration belongs to no single account", _owned(_configuration_files)),
-    ("4.2.1", "anonymous requests are refused", _setting(settings.ANONYMOUS)),
-    ("4.2.2", "not everything is allowed", _setting(settings.AUTHORIZATION)),
+    ("4.2.1", "anonymous requests are refused", _setting("4.2.1")),
+    ("4.2.2", "not everything is allowed", _setting("4.2.2")),
     ("4.2.3", "clients show certificates of a known authority", settings.client_authority),
-    ("4.2.4", "there is no read-only port", _setting(settings.READ_ONLY_PORT)),
-    ("4.2.5", "idle streams are ended", _setting(settings.IDLE_STREAMS)),
+    ("4.2.4", "there is no read-only port", _setting("4.2.4")),
+    ("4.2.5", "idle streams are ended", _setting("4.2.5")),
     ("4.2.6", "iptables' chains are kept", _nothing("iptables")),
     ("4.2.7", "the node has the machine's name", settings.host_name),
-    ("4.2.8", "events are recorded", _setting(settings.EVENTS)),
+    ("4.2.8", "events are recorded", _setting("4.2.8")),
     ("4.2.9", "it serves with a certificate of its cluster", settings.serving_certificate),
-    ("4.2.10", "its client certificate is renewed", _setting(settings.ROTATION)),
+    ("4.2.10", "its client certificate is renewed", _setting("4.2.10")),
     ("4.2.11", "its serving certificate can be renewed", settings.rotation_of_serving),
     ("4.2.12", "only strong ciphers are used", settings.ciphers),
     ("4.2.13", "pods' processes are limited", _nothing("limit of process ids")),
@@ -115,7 +110,7 @@ CONTROLS: Sequence[tuple[str, str, Judge]] = (
 def audited(kubelet: Running) -> Sequence[Finding]:
     """One finding for each control."""
     found = [_finding(kubelet, *control) for control in CONTROLS]
-    wrong = [each for each in found if each.id in _SETTINGS and each.result is Result.FAIL]
+    wrong = [each for each in found if each.id in settings.SETTINGS and each.result is Result.FAIL]
     return [_with_configuration(kubelet, each, wrong) for each in found] if _is_readable(kubelet) else found
 
 
@@ -146,6 +141,6 @@ def _with_configuration(kubelet: Running, found: Finding, wrong: Sequence[Findin
     """All that is wrong in one file is repaired in one go: each control that has a part in it wants all."""
     if found not in wrong:
         return found
-    wants = settings.repaired(kubelet, [_SETTINGS[each.id] for each in wrong])
-    by_flag = _SETTINGS[found.id].flag in kubelet.flags
+    wants = settings.repaired(kubelet, [settings.SETTINGS[each.id] for each in wrong])
+    by_flag = settings.SETTINGS[found.id].flag in kubelet.flags
     return found if by_flag else replace(found, wants=wants)

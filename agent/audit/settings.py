@@ -8,7 +8,7 @@ from pathlib import PureWindowsPath
 from agent.audit.finding import Judged, Result
 from agent.audit.running import Running
 from agent.documents import Value
-from agent.sources.kubeadm import durations
+from agent.sources import durations
 from agent.sources.kubeadm.yaml_text import dumped
 from agent.spec import File, Inline, Protection, Want
 
@@ -30,32 +30,35 @@ class Setting:
     """What it is to be; None where that is different for each node."""
 
 
-ANONYMOUS = Setting(
-    "authentication.anonymous.enabled", "anonymous-auth", False, True, lambda value: value is False, False
-)
-AUTHORIZATION = Setting(
-    "authorization.mode",
-    "authorization-mode",
-    "Webhook",
-    "AlwaysAllow",
-    lambda value: value not in ("AlwaysAllow", ""),
-    "Webhook",
-)
-READ_ONLY_PORT = Setting("readOnlyPort", "read-only-port", 0, 10255, lambda value: value == 0, 0)
-IDLE_STREAMS = Setting(
-    "streamingConnectionIdleTimeout",
-    "streaming-connection-idle-timeout",
-    "4h",
-    "4h",
-    lambda value: durations.seconds(str(value)) != 0,
-    "4h",
-)
-EVENTS = Setting(
-    "eventRecordQPS", "event-qps", 50, 50, lambda value: isinstance(value, int | float) and value >= 0, 50
-)
-ROTATION = Setting(
-    "rotateCertificates", "rotate-certificates", False, False, lambda value: value is True, True
-)
+def _is_an_authorization(value: Value) -> bool:
+    return value not in ("AlwaysAllow", "")
+
+
+def _is_a_span(value: Value) -> bool:
+    return durations.seconds(str(value)) != 0
+
+
+def _is_a_rate(value: Value) -> bool:
+    return isinstance(value, int | float) and value >= 0
+
+
+SETTINGS = {
+    "4.2.1": Setting(
+        "authentication.anonymous.enabled", "anonymous-auth", False, True, lambda value: value is False, False
+    ),
+    "4.2.2": Setting(
+        "authorization.mode", "authorization-mode", "Webhook", "AlwaysAllow", _is_an_authorization, "Webhook"
+    ),
+    "4.2.4": Setting("readOnlyPort", "read-only-port", 0, 10255, lambda value: value == 0, 0),
+    "4.2.5": Setting(
+        "streamingConnectionIdleTimeout", "streaming-connection-idle-timeout", "4h", "4h", _is_a_span, "4h"
+    ),
+    "4.2.8": Setting("eventRecordQPS", "event-qps", 50, 50, _is_a_rate, 50),
+    "4.2.10": Setting(
+        "rotateCertificates", "rotate-certificates", False, False, lambda value: value is True, True
+    ),
+}
+"""By the control that is about each."""
 
 
 def judged(running: Running, setting: Setting) -> Judged:
@@ -111,12 +114,8 @@ def client_authority(running: Running) -> Judged:
     path = running.authority()
     if path is None:
         remedy = "set authentication.x509.clientCAFile to the cluster's CA, and restart the kubelet"
-        return (
-            Result.FAIL,
-            "no authority for clients is named: the API server cannot prove itself",
-            remedy,
-            (),
-        )
+        why = "no authority for clients is named: the API server cannot prove itself"
+        return Result.FAIL, why, remedy, ()
     if running.host.files.observe(path) is None:
         return Result.FAIL, f"{path} is not there", "put the cluster's CA there, and restart the kubelet", ()
     return Result.PASS, f"clients have to be vouched for by {path}", "", ()

@@ -9,8 +9,8 @@ from agent.cli import options, streams
 from agent.cli.arguments import Option
 from agent.cli.failure import BadInput, BadUsage, Failure
 from agent.sources.kubeadm.model import JoinConfiguration
+from agent.sources.kubelet.folders import Placement
 from agent.sources.kubelet.node import Kubelet, Node
-from agent.sources.kubelet.placement import Placement
 from agent.sources.report import Report
 
 T = TypeVar("T")

@@ -36,8 +36,8 @@ from agent.engine.target import NODE
 from agent.hashing import new_sha256
 from agent.host.port import Host
 from agent.release import RELEASE, build
-from agent.sources.kubeadm.places import KUBELET_CONF
-from agent.sources.kubelet.placement import ARGUMENTS_FILE
+from agent.sources.kubeadm.model import KUBELET_CONF
+from agent.sources.kubelet.folders import ARGUMENTS_FILE
 
 MAKE_A_NODE = "make this machine a node"
 """What the log and Windows' events call it."""

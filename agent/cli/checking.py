@@ -4,7 +4,6 @@ import base64
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from agent import preflight
 from agent.certificates import load_pem
 from agent.cli import kubelet_program, options
 from agent.cli.arguments import Request
@@ -14,12 +13,13 @@ from agent.cli.failure import BadUsage, Refused
 from agent.cli.machine import is_imagined
 from agent.cli.streams import did_you_mean
 from agent.host.port import Host
-from agent.preflight import Finding, Situation, Validity, Verdict
+from agent.preflight import checks as machine_checks
+from agent.preflight.situation import Finding, Situation, Validity, Verdict
 from agent.release import NOT_BEFORE, RELEASE
 from agent.sources.kubeadm.validation import ignored_checks_fault
 from agent.sources.kubelet.documents import NotReadable, read_document
+from agent.sources.kubelet.folders import Placement
 from agent.sources.kubelet.node import RUNTIME_ENDPOINT
-from agent.sources.kubelet.placement import Placement
 from agent.spec import File, Key, Service, Specification, Want
 
 IGNITION_CHECK = "ignition"
@@ -27,7 +27,7 @@ SKEW_CHECK = "version-skew"
 CLUSTER_CHECK = "cluster"
 ADMINISTRATOR_CHECK = "administrator"
 RUNTIME_CHECK = "containerd-service"
-IDS = (*preflight.IDS, kubelet_program.CHECK, IGNITION_CHECK, CLUSTER_CHECK, SKEW_CHECK)
+IDS = (*machine_checks.IDS, kubelet_program.CHECK, IGNITION_CHECK, CLUSTER_CHECK, SKEW_CHECK)
 
 _CONTAINERD_PIPE = RUNTIME_ENDPOINT.rpartition("/")[2]
 
@@ -89,7 +89,7 @@ def machine_findings(
     specification: Specification | None,
     *,
     patient: bool = True,
-    checks: Collection[str] = preflight.IDS,
+    checks: Collection[str] = machine_checks.IDS,
 ) -> Sequence[Finding]:
     """Those of the machine itself; errors that are to be ignored are warnings."""
     situation = Situation(
@@ -101,7 +101,7 @@ def machine_findings(
         option_here(request, options.CONTAINER_RUNTIME),
         patient,
     )
-    found = preflight.findings(situation, checks)
+    found = machine_checks.findings(situation, checks)
     return [each.forgiven() if each.check in asking.ignored else each for each in found]
 
 
@@ -112,7 +112,7 @@ def errors_beforehand(
 
     `first` is made before: a service that it brings need not be there.
     """
-    found = machine_findings(request, host, asking, None, checks=preflight.WHATEVER_IS_WANTED)
+    found = machine_findings(request, host, asking, None, checks=machine_checks.WHATEVER_IS_WANTED)
     brought = Key(Service.kind, runtime_service(request, asking))
     checks = [RUNTIME_CHECK] if first is not None and brought in first.by_key() else []
     return [each for each in found if each.is_error and each.check not in checks]

@@ -27,7 +27,7 @@ from agent.host.port import Host
 from agent.host.services import ENDING, ServiceControls, ServiceState
 from agent.release import RELEASE
 from agent.resources.kind import CannotBeSo
-from agent.sources.kubeadm import durations
+from agent.sources import durations
 from agent.sources.signatures import NoKey, public_key
 from agent.spec import Specification
 from service import installation, pausing, standing, succession

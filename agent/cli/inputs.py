@@ -12,7 +12,7 @@ from agent.cli.given import given_file
 from agent.cli.joined_node import title_of
 from agent.hashing import new_sha256
 from agent.host.port import Host
-from agent.sources.kubelet.placement import ARGUMENTS_FILE
+from agent.sources.kubelet.folders import ARGUMENTS_FILE
 
 _SCRIPT_OF_CLUSTER_API = b"/etc/kubeadm.sh"
 

@@ -16,14 +16,13 @@ from agent.cli.join_configuration import START, configuration_of, discovery_file
 from agent.cli.joined_node import refuse_node_of_ignition, title_of
 from agent.cli.machine import runs_programs
 from agent.host.port import Host
-from agent.sources.kubeadm import runtime_endpoint, version_skew
-from agent.sources.kubeadm.cluster import read_cluster
+from agent.sources.kubeadm import runtime_endpoint
+from agent.sources.kubeadm.cluster import read_cluster, skew_fault
 from agent.sources.kubeadm.compiling import Found, compile_join
-from agent.sources.kubeadm.model import Discovery, JoinConfiguration
+from agent.sources.kubeadm.model import KUBELET_CONF, Discovery, JoinConfiguration
 from agent.sources.kubeadm.patches import is_patch, read_patches
-from agent.sources.kubeadm.places import KUBELET_CONF
-from agent.sources.kubelet.placement import ARGUMENTS_FILE
-from agent.sources.node_titles import USER_DATA
+from agent.sources.kubelet.folders import ARGUMENTS_FILE
+from agent.sources.node_names import USER_DATA
 from agent.spec import Credentials, Service, Specification, Want
 
 _WAIT = "kubelet-wait-bootstrap"
@@ -168,9 +167,7 @@ def _check(cluster: JoinCluster, found: Found, wished: Wishes, asking: Asking) -
             f"it there (kubectl delete node {name}), or choose another name with {options.NODE_NAME.name}",
             where=options.NODE_NAME.name,
         )
-    if fault := version_skew.fault(
-        f"1.{wished.release().minor}", cluster.version, found.cluster.kubernetes_version
-    ):
+    if fault := skew_fault(f"1.{wished.release().minor}", cluster.version, found.cluster.kubernetes_version):
         asking.object_to(SKEW_CHECK, BadUsage(fault, where=asking.kubelet.name))
 
 

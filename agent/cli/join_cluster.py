@@ -36,8 +36,7 @@ from agent.kube.transport import ConnectionPool, Limits
 from agent.private_keys import key_files
 from agent.resources.kind import CannotBeSo
 from agent.secret_fields import registers_secrets
-from agent.sources.kubeadm.model import JoinConfiguration
-from agent.sources.kubeadm.places import KUBELET_CONF
+from agent.sources.kubeadm.model import KUBELET_CONF, JoinConfiguration
 
 Given = Callable[[str], GivenFile]
 

@@ -9,10 +9,8 @@ from agent.cli.asking import Asking, Notice, usable
 from agent.cli.failure import BadUsage
 from agent.cli.given import GivenFile, given_file, named_file, refuse_another_kind
 from agent.host.port import Host
-from agent.sources.kubeadm.from_options import JoinOptions, from_options, with_options
-from agent.sources.kubeadm.model import Discovery, JoinConfiguration, NodeRegistration
-from agent.sources.kubeadm.naming import node_name
-from agent.sources.kubeadm.reading import read
+from agent.sources.kubeadm.model import Discovery, JoinConfiguration, NodeRegistration, node_name
+from agent.sources.kubeadm.reading import JoinOptions, from_options, read, with_options
 from agent.sources.node_names import fault as name_fault
 
 START = "kubelet-start"

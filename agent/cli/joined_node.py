@@ -8,11 +8,9 @@ from agent.engine import run as engine
 from agent.host.port import Host
 from agent.sources import node_names
 from agent.sources.kubeadm.arguments_file import VARIABLE, NoArguments, OpenQuote, arguments_in
-from agent.sources.kubeadm.model import Argument, NodeRegistration
-from agent.sources.kubeadm.naming import node_name
-from agent.sources.kubeadm.places import INSTANCE_CONFIGURATION
-from agent.sources.kubelet.placement import ARGUMENTS_FILE
-from agent.sources.node_titles import USER_DATA, name_in_title
+from agent.sources.kubeadm.model import INSTANCE_CONFIGURATION, Argument, NodeRegistration, node_name
+from agent.sources.kubelet.folders import ARGUMENTS_FILE
+from agent.sources.node_names import USER_DATA, name_in_title
 
 _ENDPOINT = "containerRuntimeEndpoint"
 

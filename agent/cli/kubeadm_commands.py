@@ -13,10 +13,13 @@ from agent.cli.failure import BadInput, BadUsage
 from agent.cli.given import given_file
 from agent.cli.streams import tell
 from agent.host.port import Host
-from agent.sources.kubeadm.phases import Phases
-from agent.sources.kubeadm.reset_configuration import ResetConfiguration, read_reset
-from agent.sources.kubeadm.upgrade_configuration import UpgradeConfiguration, read_upgrade
-from agent.sources.kubeadm.validation import ignored_checks_fault
+from agent.sources.kubeadm.configurations import (
+    ResetConfiguration,
+    UpgradeConfiguration,
+    read_reset,
+    read_upgrade,
+)
+from agent.sources.kubeadm.validation import Phases, ignored_checks_fault
 
 VERBOSITY = Option("--v", "how much to say", "N", short="-v")
 FORCE = Option("--force", "do not ask; nobody is asked here anyway", short="-f")

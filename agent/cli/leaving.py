@@ -33,9 +33,9 @@ from agent.resources.hns import delete_all
 from agent.resources.kind import pausable
 from agent.resources.service import ask_shared_to_stop, running_by_need
 from agent.resources.trees import remove_tree
-from agent.sources.kubeadm.places import KUBELET_CONF
-from agent.sources.kubelet.placement import ARGUMENTS_FILE
-from agent.sources.node_titles import name_in_title
+from agent.sources.kubeadm.model import KUBELET_CONF
+from agent.sources.kubelet.folders import ARGUMENTS_FILE
+from agent.sources.node_names import name_in_title
 from agent.spec import Service
 
 _KUBELET = "kubelet"

@@ -19,7 +19,7 @@ from agent.resources.windows_settings import TAKEN_BACK
 from agent.spec import Directory, File, Key
 
 if TYPE_CHECKING:
-    from agent.preflight import Finding
+    from agent.preflight.situation import Finding
 
 _GOING = (Action.REMOVE, Action.GIVE_BACK)
 _MOST = 10_000

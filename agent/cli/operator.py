@@ -33,7 +33,7 @@ from agent.sources.services_configmap.model import (
     ServicesConfigMap,
 )
 from agent.spec import EnvironmentVariable, Service, Specification
-from agent.spec.trusted_certificate import TrustedCertificate
+from agent.spec.machine import TrustedCertificate
 from service.cluster import Unknown
 from service.errors import Refused
 from service.operated import Operated, OperatorCluster, access_by, client_of, find_node, name_of

@@ -15,7 +15,7 @@ from agent.engine.machine_lock import LOCK
 from agent.engine.planning import Action, Change, Match, Plan, hidden_fields, together
 from agent.host.port import Host
 from agent.host.services import ServiceState
-from agent.preflight import Finding
+from agent.preflight.situation import Finding
 from agent.resources.kind import State, field_in_words
 from agent.spec import File, Key, Service, Specification
 

@@ -69,12 +69,12 @@ from agent.engine.target import Target
 from agent.host.services import ServiceState
 from agent.redaction import redacted_name
 from agent.resources.kind import Value
-from agent.sources.node_titles import outstanding
+from agent.sources.node_names import outstanding
 from agent.spec import Key, Note
 from service.pausing import Pause
 
 if TYPE_CHECKING:
-    from agent.preflight import Finding
+    from agent.preflight.situation import Finding
 
 
 def plan_document(plan: Plan, outlook: Outlook) -> str:

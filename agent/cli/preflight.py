@@ -22,7 +22,8 @@ from agent.cli.plan_documents import check_documents
 from agent.cli.streams import Colours, document, many, say
 from agent.cli.wanted import wanted_node, wishes
 from agent.host.port import Host
-from agent.preflight import Finding, Verdict, image
+from agent.preflight import image
+from agent.preflight.situation import Finding, Verdict
 from agent.spec import Specification
 
 _COLOURS = {Verdict.WARNING: "yellow", Verdict.ERROR: "red", Verdict.GOOD: "green"}

@@ -31,7 +31,7 @@ from agent.sources.kubelet.prerequisites import prerequisites, release
 from agent.sources.node_configuration.model import Item, NodeConfiguration
 from agent.sources.report import Origin
 from agent.spec import Inline, Want
-from agent.spec.host_name import HostName
+from agent.spec.machine import HostName
 from service import installation
 from service.installation import remove_others, switch_path
 from service.program_folder import KUBEADM, PROGRAM

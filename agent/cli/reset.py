@@ -24,7 +24,7 @@ from agent.resources.command import effects_stay
 from agent.resources.kind import State
 from agent.resources.windows_settings import TAKEN_BACK
 from agent.spec import Command, Key, Specification
-from agent.spec.windows_feature import WindowsFeature
+from agent.spec.machine import WindowsFeature
 from service import continuing
 from service.program import SERVICE
 from service.program_folder import home

@@ -15,7 +15,7 @@ from agent.redaction import redacted
 from agent.spec import Effect, Note
 
 if TYPE_CHECKING:
-    from agent.preflight import Finding
+    from agent.preflight.situation import Finding
 
 _SHOWN_AS = {
     Action.CREATE: ("+", "green", "created"),

@@ -30,7 +30,7 @@ from agent.engine.target import NODE
 from agent.host.port import Host
 from agent.host.services import ServiceState
 from agent.resources.service import last_lines
-from agent.sources.node_titles import USER_DATA, outstanding
+from agent.sources.node_names import USER_DATA, outstanding
 from agent.spec import Key, Service
 from service import pausing
 from service.program import SERVICE

@@ -16,11 +16,10 @@ from agent.cli.kubeadm_commands import CERTIFICATES, ETCD, FORMAT, KUBECONFIG, R
 from agent.cli.machine import open_or_imagine, runs_programs
 from agent.cli.streams import notice, say
 from agent.host.errors import HostError
-from agent.sources.kubeadm import phases
-from agent.sources.kubeadm.reset_configuration import endpoint_fault, endpoint_warning
-from agent.sources.kubeadm.validating import validated
+from agent.sources.kubeadm.configurations import endpoint_fault, endpoint_warning, validated
+from agent.sources.kubeadm.validation import OF_RESET, OF_UPGRADE, PREFLIGHT
+from agent.sources.kubelet.folders import Placement
 from agent.sources.kubelet.node import NEWEST
-from agent.sources.kubelet.placement import Placement
 
 _RELEASE = re.compile(r"v1\.[0-9]+\.[0-9]+\S*")
 _SECONDS = 60.0
@@ -40,7 +39,7 @@ def reset_node(request: Request) -> int:
     configuration = documents.reset_configuration(request, open_or_imagine(request), asking)
     # Before a reset nothing is checked here that could be ignored.
     documents.ignored_names(request, configuration.ignore_preflight_errors, "ignorePreflightErrors")
-    documents.phases_to_skip(request, configuration.skip_phases, "skipPhases", phases.OF_RESET)
+    documents.phases_to_skip(request, configuration.skip_phases, "skipPhases", OF_RESET)
     _tell_without_effect(request, (CERTIFICATES, KUBECONFIG))
     _check_endpoint(request, asking)
     # kubeadm removes a node's containers without being asked. Its kubeconfig is for etcd alone.
@@ -60,10 +59,10 @@ def upgrade_node(request: Request) -> int:
     asking = Asking()
     configuration = documents.upgrade_configuration(request, open_or_imagine(request), asking)
     of_file = configuration.skip_phases
-    skipped = documents.phases_to_skip(request, of_file, "node.skipPhases", phases.OF_UPGRADE)
+    skipped = documents.phases_to_skip(request, of_file, "node.skipPhases", OF_UPGRADE)
     ignored = configuration.ignore_preflight_errors
     names = documents.ignored_names(request, ignored, "node.ignorePreflightErrors")
-    checks = checks_of_kubeadm(["all"] if phases.PREFLIGHT in skipped else names, asking)
+    checks = checks_of_kubeadm(["all"] if PREFLIGHT in skipped else names, asking)
     _tell_without_effect(request, (KUBECONFIG, RENEWAL, ETCD))
     values = {name: value for name, value in request.values.items() if name != options.IGNORE.name}
     if checks:

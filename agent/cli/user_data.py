@@ -36,7 +36,7 @@ from agent.resources import kind_named
 from agent.resources.command import failure_of, is_of_this_boot
 from agent.sources import cloudconfig, ignition
 from agent.sources.cloudconfig import Command, Join, Step, UserData, WrittenFile, instance_data
-from agent.sources.node_titles import THE_JOIN, THE_REST, USER_DATA
+from agent.sources.node_names import THE_JOIN, THE_REST, USER_DATA
 from agent.spec import Command as CommandWant
 from agent.spec import File, HostName, Key, Note, Specification
 

@@ -9,7 +9,7 @@ from agent.cli.arguments import Option, Request
 from agent.cli.failure import BadUsage
 from agent.redaction import in_quotes, register_name
 from agent.sources import node_names
-from agent.sources.kubelet.placement import INSTALL_DIRECTORY, install_directory_fault
+from agent.sources.kubelet.folders import INSTALL_DIRECTORY, install_directory_fault
 from agent.sources.kubelet.quantities import quantity
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address

@@ -34,8 +34,8 @@ from agent.host.errors import NotFound
 from agent.host.port import Host
 from agent.sources import ignition, platforms, urls, worker
 from agent.sources.ignition import FetchFailed, FetchRefused
+from agent.sources.kubelet.folders import ARGUMENTS_FILE, KUBELET_LOG, LogRunner, Placement
 from agent.sources.kubelet.node import RUNTIME_ENDPOINT, Kubelet, Node
-from agent.sources.kubelet.placement import ARGUMENTS_FILE, KUBELET_LOG, LogRunner, Placement
 from agent.spec import EventSource, Inline, Specification
 
 _OPENSHIFT_DESCRIPTION = "OpenShift managed kubelet"

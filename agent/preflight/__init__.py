@@ -3,9 +3,3 @@
 Each check has an id that never gets another meaning: people name it to go on in spite of it, and programs
 read it. Knows the host's port and what is wanted, and nothing of how that is made so.
 """
-
-from agent.preflight.checks import IDS, WHATEVER_IS_WANTED, findings
-from agent.preflight.finding import Finding, Verdict
-from agent.preflight.situation import Situation, Validity
-
-__all__ = ["IDS", "WHATEVER_IS_WANTED", "Finding", "Situation", "Validity", "Verdict", "findings"]

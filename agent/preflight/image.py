@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PureWindowsPath
 
-from agent.host.errors import AccessDenied, HostError, InUse, NotFound, Unsupported
+from agent.host.errors import AccessDenied, InUse, NotFound, Unsupported
 from agent.host.files import Entry, FileKind
 from agent.host.port import Host
-from agent.preflight.finding import Finding, Verdict
+from agent.preflight.situation import Finding, Verdict, finding
 
 Check = Callable[[Host], tuple[Verdict, str]]
 
@@ -156,14 +156,7 @@ IDS = (NODE, *CHECKS)
 
 def findings(host: Host) -> Sequence[Finding]:
     """One of each check."""
-    return [Finding(name, *_judged(check, host)) for name, check in CHECKS.items()]
-
-
-def _judged(check: Check, host: Host) -> tuple[Verdict, str]:
-    try:
-        return check(host)
-    except HostError as fault:
-        return Verdict.ERROR, str(fault)
+    return [finding(name, check, host) for name, check in CHECKS.items()]
 
 
 def of_a_node(host: Host) -> Sequence[str]:

@@ -16,7 +16,7 @@ from agent.host.port import Host
 from agent.resources.kind import CannotBeSo, Setting, State, Value, mapping_in, without_none
 from agent.resources.own_folder import OwnFile, own_folder, sealed, unsealed
 from agent.spec import Artifact, Protection, Signer, Unpacking
-from agent.spec.artifact import SIZE_LIMIT
+from agent.spec.files import SIZE_LIMIT
 
 _FOLDER = "artifacts"
 _NAMED = 5

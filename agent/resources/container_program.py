@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from agent.host.networks import HNS
 from agent.host.port import Host, ProcessInfo
 from agent.resources.kind import Kept, Kind, State
-from agent.spec.container_program import ContainerProgram
+from agent.spec.services import ContainerProgram
 
 
 class ContainerProgramResource(Kind[ContainerProgram]):

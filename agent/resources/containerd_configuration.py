@@ -11,7 +11,7 @@ from agent.host.port import Host
 from agent.host.protection import PROGRAM_FILE
 from agent.resources import containerd_toml as toml
 from agent.resources.kind import CannotBeSo, Kept, Kind, State, Value
-from agent.spec.containerd_configuration import ContainerdConfiguration
+from agent.spec.files import ContainerdConfiguration
 
 _LARGEST = 1 << 20
 """Bytes of a file; containerd's own default has some ten thousand."""

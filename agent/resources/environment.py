@@ -8,7 +8,7 @@ from agent.host.registry_contents import VARIABLES_KEY
 from agent.resources.kind import Kept, Kind, Setting, State, Value, holds_secret, veiled
 from agent.secret_patterns import is_path, is_secret_name
 from agent.spec import EnvironmentVariable
-from agent.spec.path_entry import PathEntry
+from agent.spec.machine import PathEntry
 
 _ABSENT: State = {"value": None}
 """As it is wanted, and as it is found then. One that is no text has a type."""

@@ -14,8 +14,7 @@ from agent.resources.container_program import is_running
 from agent.resources.kind import CannotBeSo, Kept, Kind, NotWell, State, Value, W, without_none
 from agent.resources.routes import card
 from agent.spec import Want
-from agent.spec.hns_endpoint import HnsEndpoint
-from agent.spec.hns_network import HnsNetwork, NetworkType
+from agent.spec.networks import HnsEndpoint, HnsNetwork, NetworkType
 
 _OUR_NETWORKS = uuid.UUID("6ab7d6ac-7d2b-4a3e-9d53-7c0a3f1e5b10")
 """Out of this and its name comes the id of a network that is made here: so it is known for ours."""

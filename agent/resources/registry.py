@@ -10,8 +10,7 @@ from agent.host.port import RegistryValue as Stored
 from agent.resources.kind import Setting, State, Value, holds_secret, veiled
 from agent.resources.trees import of_others
 from agent.secret_patterns import is_secret_name
-from agent.spec.registry_key import ROOT, RegistryKey
-from agent.spec.registry_value import RegistryType, RegistryValue, place_of
+from agent.spec.machine import ROOT, RegistryKey, RegistryType, RegistryValue, place_of
 
 _THERE: State = {"is_there": True}
 

@@ -10,8 +10,7 @@ from agent.host.networks import HNS
 from agent.host.networks import Route as HostRoute
 from agent.host.port import Host
 from agent.resources.kind import Kept, Kind, NotWell, State, without_none
-from agent.spec.ip_forwarding import IpForwarding
-from agent.spec.route import Route
+from agent.spec.networks import IpForwarding, Route
 
 _SWITCHED = re.compile(r"vEthernet \((.+)\)( \d+)?", re.IGNORECASE)
 """How Windows calls the adapter that has the addresses, once there is a switch on the card itself; with a

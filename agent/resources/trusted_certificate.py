@@ -7,7 +7,7 @@ from agent.certificates import load_der, printable_name
 from agent.host.errors import NotFound
 from agent.host.port import ROOT_CERTIFICATES, Host
 from agent.resources.kind import NotWell, Setting, State, Value
-from agent.spec.trusted_certificate import TrustedCertificate
+from agent.spec.machine import TrustedCertificate
 
 _CERTIFICATE = "certificate"
 """The whole of it, in base64: a kilobyte or two, and so it can come back when somebody has removed it."""

@@ -7,8 +7,8 @@ from agent.host import firewall_lists
 from agent.host.errors import NotFound, NotInstalled
 from agent.host.port import FirewallRuleDefinition, Host
 from agent.resources.kind import Kept, Kind, NotWell, Setting, State, Value
-from agent.spec.defender_exclusion import DefenderExclusion
-from agent.spec.firewall_rule import FirewallRule
+from agent.spec.machine import DefenderExclusion
+from agent.spec.networks import FirewallRule
 
 GROUP = "wmcb"
 """By which our rules are known, and shown together in Windows' own lists of them."""

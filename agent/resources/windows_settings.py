@@ -18,10 +18,8 @@ from agent.host.services import ServiceState, StartType
 from agent.resources.kind import CannotBeSo, Kept, Kind, Setting, State, Value
 from agent.resources.service import ask_shared_to_stop
 from agent.spec import HostName, Want
-from agent.spec.dns_suffixes import DnsSuffixes
-from agent.spec.proxy import Proxy
-from agent.spec.time_service import W32TIME
-from agent.spec.windows_feature import WindowsFeature
+from agent.spec.machine import DnsSuffixes, Proxy, WindowsFeature
+from agent.spec.services import W32TIME
 
 
 class HostNameResource(Kind[HostName]):

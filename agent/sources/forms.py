@@ -291,26 +291,3 @@ def _digits(value: Value) -> str | None:
     """A whole number as it was written, most likely; of others nobody can tell."""
     # Python writes none that is much longer.
     return str(value) if isinstance(value, int) and value.bit_length() < _MOST_BITS else None
-
-
-# What a checked document says.
-
-
-def mapping(value: Value) -> dict[str, Value]:
-    return value if isinstance(value, dict) else {}
-
-
-def items(value: Value) -> list[Value]:
-    return value if isinstance(value, list) else []
-
-
-def text(value: Value) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def texts(value: Value) -> tuple[str, ...]:
-    return tuple(map(text, items(value)))
-
-
-def number(value: Value, otherwise: float) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else otherwise

@@ -1,7 +1,7 @@
 """A PEM text, as the certificates that a machine is to believe."""
 
 from agent.certificates import der_of, load_pem_strictly
-from agent.spec.trusted_certificate import TrustedCertificate
+from agent.spec.machine import TrustedCertificate
 
 
 def trusted(text: str) -> tuple[TrustedCertificate, ...]:

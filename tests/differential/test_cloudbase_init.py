@@ -14,7 +14,7 @@ import pytest
 
 from agent.sources import cloudconfig
 from agent.sources.cloudconfig import UserData
-from agent.sources.cloudconfig.faults import Findings
+from agent.sources.cloudconfig.model import Findings
 from agent.sources.cloudconfig.parts import parts
 from agent.sources.cloudconfig.template import TemplateFault, instance_data, rendered
 from agent.spec import Protection, Shell

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agent.sources.signatures.minisign import verifies
+from agent.sources.signatures import verifies
 from lab import wycheproof
 
 

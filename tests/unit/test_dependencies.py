@@ -33,7 +33,7 @@ USED_BY = {
         "agent.fetch.failure",
         "agent.kube.access",
         "agent.kube.discovery",
-        "agent.sources.signatures.minisign",
+        "agent.sources.signatures",
     },
     "psutil": {"agent.host.windows.facts", "agent.host.windows.processes"},
     "PyYAML": {

@@ -23,7 +23,7 @@ from agent.host.sddl import FILE_EXECUTE, FILE_READ
 from agent.host.services import RecoveryAction, ServiceState, StartType
 from agent.release import RELEASE
 from agent.spec import Specification
-from agent.spec.path_entry import PathEntry
+from agent.spec.machine import PathEntry
 from service import installation, program_folder
 from service.program_folder import INTERNAL
 

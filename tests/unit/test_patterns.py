@@ -19,7 +19,7 @@ from agent import certificates
 from agent.host import commandline
 from agent.sources import ignition
 from agent.sources.cloudconfig import cluster_api
-from agent.sources.cloudconfig.faults import Refused
+from agent.sources.cloudconfig.model import Refused
 from agent.sources.forms import Text
 from agent.sources.node_configuration import reading as node_configuration
 from agent.sources.report import Origin

@@ -31,7 +31,7 @@ from agent.redaction import (
 from agent.resources.kind import veiled
 from agent.secret_fields import registers_secrets
 from agent.secret_patterns import REDACTED, is_secret_name
-from agent.spec.service import Service
+from agent.spec import Service
 
 PASSWORD = 'Geheim"/17 wört\\'  # noqa: S105 - planted
 KEY = "\n".join(

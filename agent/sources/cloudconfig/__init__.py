@@ -4,10 +4,9 @@
 API's kubeadm provider writes for Ignition. Both give steps before the join, the join, steps after it.
 """
 
-from agent.sources.cloudconfig.compiling import wants
 from agent.sources.cloudconfig.from_ignition import from_ignition, recognised
 from agent.sources.cloudconfig.loading import Outcome, load
-from agent.sources.cloudconfig.model import Command, Join, Step, UserData, WrittenFile
+from agent.sources.cloudconfig.model import Command, Join, Step, UserData, WrittenFile, wants
 from agent.sources.cloudconfig.template import instance_data
 
 __all__ = [

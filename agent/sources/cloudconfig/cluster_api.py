@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agent.secret_fields import registers_secrets
-from agent.sources.cloudconfig.command_lists import Line
-from agent.sources.cloudconfig.faults import Findings, Refused
-from agent.sources.cloudconfig.model import Join, WrittenFile
+from agent.sources.cloudconfig.model import Findings, Join, Refused, WrittenFile
+from agent.sources.cloudconfig.scripts import Line
 from agent.sources.cloudconfig.written_files import windows_path
 from agent.sources.report import Origin
 from agent.sources.windows_paths import NotOnWindows

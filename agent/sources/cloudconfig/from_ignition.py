@@ -9,18 +9,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agent.sources import ignition
-from agent.sources.cloudconfig import cluster_api, command_lists
-from agent.sources.cloudconfig.command_lists import Line
-from agent.sources.cloudconfig.faults import Findings, Refused
+from agent.sources.cloudconfig import cluster_api, scripts
 from agent.sources.cloudconfig.loading import Outcome
-from agent.sources.cloudconfig.model import Command, Join, Step, UserData, WrittenFile
+from agent.sources.cloudconfig.model import Command, Findings, Join, Refused, Step, UserData, WrittenFile
+from agent.sources.cloudconfig.scripts import Line
 from agent.sources.cloudconfig.settings import is_server, time_from
 from agent.sources.cloudconfig.written_files import DEFAULT_MODE, protection, windows_path
-from agent.sources.ignition.findings import Findings as Located
+from agent.sources.ignition.document import Findings as Located
 from agent.sources.report import Origin
 from agent.sources.windows_paths import NotOnWindows
-from agent.sources.worker import notes
 from agent.sources.worker.carried import Carried, NotToBeHad
+from agent.sources.worker.needed import of_the_rest
 from agent.spec import Inline, Protection
 
 CONFIGURATION = "/etc/kubeadm.yml"
@@ -85,7 +84,7 @@ def _user_data(configuration: ignition.Configuration, carried: Carried, findings
         why = "Ignition's are for bash, which ends at the first that fails; here cmd.exe runs all of them"
         findings.warn("commands before and after kubeadm", why)
     files = list(_files(configuration, carried, join, findings))
-    findings.take(notes.of_the_rest(configuration, UNIT))
+    findings.take(of_the_rest(configuration, UNIT))
     return UserData(
         (*files, *_time(carried), *_batch("commands before kubeadm", script.before, origin)),
         join,
@@ -96,7 +95,7 @@ def _user_data(configuration: ignition.Configuration, carried: Carried, findings
 
 def _batch(name: str, text: str, origin: Origin) -> Iterator[Step]:
     listed = [Line(line, origin) for line in text.strip("\n").split("\n")]
-    yield from command_lists.batch(name, listed)
+    yield from scripts.batch(name, listed)
 
 
 def _time(carried: Carried) -> Iterator[Command]:

@@ -7,16 +7,14 @@ from pathlib import PureWindowsPath
 from urllib.parse import unquote
 
 from agent.sources import ignition
-from agent.sources.cloudconfig import cluster_api, command_lists, document, merging, scripts, template
+from agent.sources.cloudconfig import cluster_api, document, scripts, template
 from agent.sources.cloudconfig.document import Node
-from agent.sources.cloudconfig.faults import Findings, Refused
-from agent.sources.cloudconfig.model import Command, Join, UserData, WrittenFile
-from agent.sources.cloudconfig.parts import Kind, Part, parts, template_of
+from agent.sources.cloudconfig.model import Command, Findings, Join, Refused, UserData, WrittenFile
+from agent.sources.cloudconfig.parts import LARGEST, Kind, Part, parts, template_of
 from agent.sources.cloudconfig.settings import Settings, settings
-from agent.sources.cloudconfig.unpacking import LARGEST
 from agent.sources.cloudconfig.written_files import Entry, windows_path
-from agent.sources.ignition.contents import PLAIN, Unsound
-from agent.sources.ignition.obtaining import HEADERS
+from agent.sources.ignition.compiling import HEADERS
+from agent.sources.ignition.model import PLAIN, Unsound
 from agent.sources.report import Origin, Report, quoted
 from agent.sources.windows_paths import NotOnWindows
 from agent.spec import Protection
@@ -161,7 +159,7 @@ class _Reading:
             self.findings.warn(
                 f"key {key}", f"it is there a second time, which takes the place of the first ({origin})"
             )
-        self.config = merging.merged(self.config or Node({}, read.root.origin), read.root, part.merge)
+        self.config = document.merged(self.config or Node({}, read.root.origin), read.root, part.merge)
 
     def _take_scripts(self, part: Part, *, each_boot: bool = False) -> None:
         cluster_api.warn_of_hidden(part.text, part.name, self.findings)
@@ -211,10 +209,10 @@ def _user_data(
             *files,
             *said.time,
             *before,
-            *command_lists.batch(where[0], split.before),
+            *scripts.batch(where[0], split.before),
         ),
         join,
-        (*cluster_api.sentinel(join), *command_lists.batch(where[1], split.after), *after),
+        (*cluster_api.sentinel(join), *scripts.batch(where[1], split.after), *after),
         said.host_name,
         notes=tuple(findings.notes),
     )

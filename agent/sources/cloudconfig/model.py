@@ -1,10 +1,65 @@
-"""What user data asks of a Windows machine: steps before the join, the join, steps after it."""
+"""What user data asks of a Windows machine: steps, the join, steps after it; and what is wrong with it."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
 
+from agent import spec
 from agent.secret_fields import registers_secrets
-from agent.spec import Content, Note, Protection, Shell
+from agent.sources.kubelet.folders import with_parents
+from agent.sources.report import Entry, Origin, Report, bounded
+from agent.spec import Content, Directory, Effect, File, Inline, Key, Note, Protection, Shell, Want
+
+_MOST_NOTES = 500
+
+
+class Refused(Exception):
+    """It cannot go on. The text says why, on one line."""
+
+    def __init__(self, origin: Origin, why: str, *, is_unserved: bool = False) -> None:
+        super().__init__(why)
+        self.origin = origin
+        self.is_unserved = is_unserved
+        """Whether a server failed to serve what it refers to."""
+
+
+@dataclass(slots=True)
+class Findings:
+    """Collects errors, and notes of what is left out."""
+
+    errors: list[Entry] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+
+    def error(self, origin: Origin, why: str, *, is_unserved: bool = False) -> None:
+        self.errors.append(replace(origin.error(why), is_unserved=is_unserved))
+
+    def refused(self, fault: Refused) -> None:
+        self.error(fault.origin, str(fault), is_unserved=fault.is_unserved)
+
+    def ignore(self, subject: str, why: str) -> None:
+        self._note(Note(Effect.IGNORED, subject, why))
+
+    def warn(self, subject: str, why: str) -> None:
+        self._note(Note(Effect.WARNING, subject, why))
+
+    def change(self, subject: str, why: str) -> None:
+        self._note(Note(Effect.CHANGED, subject, why))
+
+    def take(self, notes: Iterable[Note]) -> None:
+        for note in notes:
+            self._note(note)
+
+    @property
+    def full(self) -> bool:
+        """Of notes: a further one is not kept, so its words need no care."""
+        return len(self.notes) >= _MOST_NOTES
+
+    def report(self) -> Report:
+        return bounded(self.errors)
+
+    def _note(self, note: Note) -> None:
+        if not self.full:
+            self.notes.append(note)
 
 
 @registers_secrets
@@ -73,3 +128,51 @@ class UserData:
             for step in (*self.before, *self.after)
             if isinstance(step, WrittenFile) and step.appended
         )
+
+
+_UTF_8 = b"\xef\xbb\xbf"
+
+
+def wants(
+    steps: Iterable[Step],
+    existing: Mapping[PureWindowsPath, bytes] | None = None,
+    known: Mapping[Key, Directory] | None = None,
+    boot: str = "",
+) -> list[Want]:
+    """The folders that files lie in, then files and commands in the order of the steps.
+
+    `existing` is what files that are appended to hold now. `known` are folders that somebody else wants in
+    a way of his own; those are not wanted here once more. `boot` tells this boot of the machine from all
+    others: what is to be run at each boot is another script at each.
+    """
+    listed = list(steps)
+    others = known or {}
+    directories = with_parents(others, [step.path for step in listed if isinstance(step, WrittenFile)])
+    made = (
+        _command(step, boot) if isinstance(step, Command) else _file(step, existing or {}) for step in listed
+    )
+    return [*(want for key, want in directories.items() if key not in others), *made]
+
+
+def _command(step: Command, boot: str) -> spec.Command:
+    script = _of_boot(step, boot) if step.each_boot and boot else step.script
+    return spec.Command(step.name, Inline(script), step.shell, may_fail=True)
+
+
+def _of_boot(step: Command, boot: str) -> bytes:
+    mark = _UTF_8 if step.script.startswith(_UTF_8) else b""
+    remark = b"@rem boot " if step.shell is Shell.CMD else b"# boot "
+    return mark + remark + boot.encode() + b"\r\n" + step.script.removeprefix(mark)
+
+
+def _file(step: WrittenFile, existing: Mapping[PureWindowsPath, bytes]) -> File:
+    return File(step.path, _content(step, existing), step.protection, until=step.until)
+
+
+def _content(step: WrittenFile, existing: Mapping[PureWindowsPath, bytes]) -> Content:
+    """What was appended in an earlier run is not appended again."""
+    before = existing.get(step.path, b"")
+    if not step.appended or not before:
+        return step.content
+    added = b"".join(step.content.blocks())
+    return Inline(before if added in before else before + added)

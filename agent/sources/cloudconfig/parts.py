@@ -6,18 +6,21 @@ cloud-init has it.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import enum
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email import message_from_bytes
 from typing import TYPE_CHECKING
 
 from agent.secret_fields import registers_secrets
-from agent.sources.cloudconfig.faults import Findings, Refused
-from agent.sources.cloudconfig.mime_bounds import check_bounds
-from agent.sources.cloudconfig.unpacking import Unreadable, base64_decoded, text_of, unpacked
-from agent.sources.report import Origin, quoted
+from agent.sources.cloudconfig.document import value_name
+from agent.sources.cloudconfig.model import Findings, Refused
+from agent.sources.ignition.model import Packing, Unsound, in_blocks
+from agent.sources.report import Origin
 
 if TYPE_CHECKING:
     from email.message import Message
@@ -139,7 +142,7 @@ def _parts_of(name: str, data: bytes, findings: Findings) -> Iterator[Part]:
 
 
 def _part_of(name: str, number: int, message: Message) -> Iterator[Part]:
-    file_name = _single_line(message.get_filename() or "")
+    file_name = value_name(message.get_filename() or "")
     called = f"{name} part {number}" + (f" ({file_name})" if file_name else "")
     payload = message.get_payload(decode=True)
     if not isinstance(payload, bytes) or not payload.strip():
@@ -204,6 +207,146 @@ def _fault(message: Message) -> str | None:
     return known
 
 
-def _single_line(text: str) -> str:
-    """As a message can show it."""
-    return quoted(text)[1:-1]
+LARGEST = 16 << 20
+"""Clouds pass on some kilobytes, Cluster API's secrets hold one megabyte."""
+
+_GZIP = b"\x1f\x8b"
+_GZIP_IN_BASE64 = b"H4"
+"""How the base64 of gzip begins."""
+_MOST_LAYERS = 4
+_BASE64 = re.compile(rb"[A-Za-z0-9+/\s]{16,}+={0,2}")
+_BLANKS = re.compile(rb"\s+")
+
+
+class Unreadable(Exception):
+    """The text says why, without a word of the contents."""
+
+
+def unpacked(raw: bytes, limit: int = LARGEST) -> bytes:
+    """User data as it travels: plain, gzip, or gzip in base64. Bounded by what comes out. Raises Unreadable.
+
+    Base64 of anything else is not decoded: most words of a batch file are valid base64, so only gzip's magic
+    number behind it tells one from the other. A platform that encodes user data decodes it before
+    cloudbase-init writes it to a file, and a part of a multipart message has a header for that.
+    """
+    data = raw
+    for _ in range(_MOST_LAYERS):
+        if len(data) > limit:
+            raise Unreadable(f"it is larger than {limit:,} bytes")
+        inner = _inner(data, limit)
+        if inner is None:
+            return data
+        data = inner
+    raise Unreadable("it is packed in gzip or base64 again and again")
+
+
+def text_of(data: bytes) -> str:
+    """With \\n as the only line end. Raises Unreadable."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise Unreadable("it is UTF-16; save it as UTF-8")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        line = data[: fault.start].count(b"\n") + 1
+        raise Unreadable(f"it is not UTF-8: a byte in line {line} cannot be there") from None
+    return text.replace("\r\n", "\n")
+
+
+def gunzipped(data: bytes, limit: int = LARGEST) -> bytes:
+    """Raises Unreadable."""
+    try:
+        return b"".join(Packing(compressed=True).unpack(in_blocks(data), limit))
+    except Unsound as fault:
+        raise Unreadable(str(fault)) from None
+
+
+def from_base64(data: bytes) -> bytes:
+    """White space in it is none of base64, and no fault. Raises Unreadable."""
+    try:
+        return base64.b64decode(_BLANKS.sub(b"", data), validate=True)
+    except binascii.Error:
+        raise Unreadable("it is not base64, or damaged") from None
+
+
+def base64_decoded(data: bytes) -> bytes | None:
+    """Return what `data` is the base64 of, None where it cannot be base64."""
+    if not _BASE64.fullmatch(data.rstrip()):
+        return None
+    try:
+        return from_base64(data)
+    except Unreadable:
+        return None
+
+
+def _inner(data: bytes, limit: int) -> bytes | None:
+    """Return what is packed in `data`, None where it is not packed."""
+    if data.startswith(_GZIP):
+        return gunzipped(data, limit)
+    decoded = base64_decoded(data) if data.lstrip().startswith(_GZIP_IN_BASE64) else None
+    return decoded if decoded is not None and decoded.startswith(_GZIP) else None
+
+
+MOST_PARTS = 100
+MOST_NESTED = 10
+"""Multipart messages and attached messages, the outermost included: all of them may lie in one another."""
+MOST_LINES = 500_000
+LONGEST_HEADER = 8192
+
+_CONTENT_HEADER = re.compile(rb"^content-[a-z-]{1,40}:[^\n]*(?:\n[ \t][^\n]*)*", re.IGNORECASE | re.MULTILINE)
+_NESTING = re.compile(rb"message/|boundary[\s*0-9]*=", re.IGNORECASE)
+"""The email parser reads a multipart message without a boundary as text.
+
+RFC 2231 has `boundary*=` and `boundary*0=`.
+"""
+_REPORT = b"message/delivery-status"
+"""The email parser makes a message of each of its paragraphs."""
+
+
+def check_bounds(message: bytes) -> None:
+    """Raise Unreadable for a message with more of anything than user data needs.
+
+    Python's email parser makes an object of every part, tries every boundary that is open on every line, and
+    takes quadratic time for the parameters of one header. Counting takes a fixed number of passes over the
+    bytes, before that parser reads them.
+    """
+    # The email parser ends a line at each of the three.
+    text = message.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    if text.count(b"\n") > MOST_LINES:
+        raise Unreadable(f"it is multipart MIME of more than {MOST_LINES:,} lines")
+    nesting = list(_nesting_headers(text))
+    delimiter = _delimiter(nesting)
+    if sum(1 for _ in delimiter.finditer(text)) > MOST_PARTS:
+        raise Unreadable(f"it has more than {MOST_PARTS} parts")
+
+
+def _nesting_headers(text: bytes) -> Iterator[bytes]:
+    """Yield what may be headers of multipart messages with a boundary, and of attached messages,
+    wherever they stand.
+    """
+    found = 0
+    for match in _CONTENT_HEADER.finditer(text):
+        header = match[0]
+        if len(header) > LONGEST_HEADER:
+            line = text[: match.start()].count(b"\n") + 1
+            raise Unreadable(f"its header in line {line} is longer than {LONGEST_HEADER:,} bytes")
+        if not _NESTING.search(header):
+            continue
+        found += 1
+        if found > MOST_NESTED:
+            raise Unreadable(f"it nests more than {MOST_NESTED} multipart messages")
+        if _REPORT in header.lower():
+            raise Unreadable(
+                "a part of it is a report on the delivery of mail, which user data has no use for"
+            )
+        yield header
+
+
+def _delimiter(headers: list[bytes]) -> re.Pattern[bytes]:
+    """Return a pattern of the lines that begin a part."""
+    named = []
+    for header in headers:
+        boundary = message_from_bytes(header).get_boundary()
+        # Lines are compared as ASCII with surrogates for other bytes, so no other letter ever matches one.
+        with suppress(UnicodeEncodeError):
+            named += [re.escape(boundary.encode("ascii", "surrogateescape"))] if boundary is not None else []
+    return re.compile(rb"^--(?:" + b"|".join(named) + rb")[ \t]*$" if named else rb"(?!)", re.MULTILINE)

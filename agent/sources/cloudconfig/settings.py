@@ -5,11 +5,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agent.sources.cloudconfig import command_lists, scripts, written_files
-from agent.sources.cloudconfig.command_lists import Line
+from agent.sources.cloudconfig import scripts, written_files
 from agent.sources.cloudconfig.document import Node, key_name, kind_of, value_name
-from agent.sources.cloudconfig.faults import Findings, Refused
-from agent.sources.cloudconfig.model import Command
+from agent.sources.cloudconfig.model import Command, Findings, Refused
+from agent.sources.cloudconfig.scripts import Line
 from agent.sources.cloudconfig.written_files import Entry
 from agent.spec import Shell
 
@@ -67,7 +66,7 @@ def settings(config: Node, findings: Findings) -> Settings:
         tuple(written_files.entries(keys["write_files"], findings)) if "write_files" in keys else (),
         tuple(_boot_commands(keys, findings)),
         tuple(_time(keys, findings)),
-        tuple(command_lists.lines(keys["runcmd"], findings)) if "runcmd" in keys else (),
+        tuple(scripts.lines(keys["runcmd"], findings)) if "runcmd" in keys else (),
         _host_name(keys, findings),
     )
     for key, node in keys.items():
@@ -128,7 +127,7 @@ def _name(item: Node) -> str:
 def _boot_commands(keys: dict[str, Node], findings: Findings) -> list[Command]:
     if "bootcmd" not in keys:
         return []
-    return command_lists.batch("bootcmd", command_lists.lines(keys["bootcmd"], findings), each_boot=True)
+    return scripts.batch("bootcmd", scripts.lines(keys["bootcmd"], findings), each_boot=True)
 
 
 def _time(keys: dict[str, Node], findings: Findings) -> Iterator[Command]:

@@ -5,10 +5,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
 
 from agent.secret_fields import registers_secrets
-from agent.sources.cloudconfig.document import Node, kind_of
-from agent.sources.cloudconfig.faults import Findings, Refused
-from agent.sources.cloudconfig.model import WrittenFile
-from agent.sources.cloudconfig.unpacking import LARGEST, Unreadable, from_base64, gunzipped
+from agent.sources.cloudconfig.document import Node, kind_of, value_name
+from agent.sources.cloudconfig.model import Findings, Refused, WrittenFile
+from agent.sources.cloudconfig.parts import LARGEST, Unreadable, from_base64, gunzipped
 from agent.sources.report import Origin, quoted, quoted_key
 from agent.sources.windows_paths import NotOnWindows, check_names, on_windows
 from agent.spec import Inline, Key, Protection
@@ -93,7 +92,7 @@ def _entry(item: Node, findings: Findings) -> Entry:
     if "source" in fields:
         why = "a file is not fetched here; put its content into the document"
         raise Refused(fields["source"].origin, why)
-    subject = f"file {_shown(given.value)}"
+    subject = f"file {value_name(given.value)}"
     for key in fields.keys() - _KNOWN:
         findings.warn(subject, f"its field {quoted_key(key)} is not known here")
     _note_owner(fields.get("owner"), subject, findings)
@@ -166,11 +165,6 @@ def _steps(encoding: Node | None, subject: str, findings: Findings) -> Iterable[
             subject, f"its encoding {quoted(said)} is not known, so that its content is taken as it stands"
         )
     return _STEPS.get(said, ())
-
-
-def _shown(path: str) -> str:
-    """On one line, and with Windows' separators as a person writes them."""
-    return quoted(path)[1:-1]
 
 
 def _mode(permissions: Node | None, subject: str, findings: Findings) -> int:

@@ -3,7 +3,6 @@
 Nothing here reaches a network or a machine. What must be fetched is asked of the caller.
 """
 
-from agent.sources.ignition.contents import Unsound
 from agent.sources.ignition.model import (
     Configuration,
     Contents,
@@ -16,6 +15,7 @@ from agent.sources.ignition.model import (
     Owner,
     Remote,
     Request,
+    Unsound,
 )
 from agent.sources.ignition.resolving import LARGEST_FILE, Limits, Outcome, load
 from agent.sources.report import Origin

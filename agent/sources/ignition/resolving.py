@@ -10,11 +10,18 @@ from agent.certificates import load_pem
 from agent.secret_fields import registers_secrets
 from agent.sources import urls
 from agent.sources.ignition import compiling
-from agent.sources.ignition.contents import TooLarge, Unsound
-from agent.sources.ignition.document import Document, NotReadable, decoded
-from agent.sources.ignition.findings import Findings
-from agent.sources.ignition.model import Configuration, Contents, Fetch, File, Inline, Network
-from agent.sources.ignition.obtaining import ALLOW_MORE, HEADERS, Unobtainable, obtained
+from agent.sources.ignition.compiling import ALLOW_MORE, HEADERS, Unobtainable, obtained
+from agent.sources.ignition.document import Document, Findings, NotReadable, decoded
+from agent.sources.ignition.model import (
+    Configuration,
+    Contents,
+    Fetch,
+    File,
+    Inline,
+    Network,
+    TooLarge,
+    Unsound,
+)
 from agent.sources.ignition.reading import Reading, read
 from agent.sources.ignition.schema import MergedCheck, Record, recheck
 from agent.sources.report import Origin, Place, Report

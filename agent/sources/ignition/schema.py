@@ -15,8 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
-from agent.sources.ignition.document import Json
-from agent.sources.ignition.findings import Findings
+from agent.sources.ignition.document import Findings, Json
 from agent.sources.report import Origin, quoted
 
 NEWEST = 99

@@ -6,26 +6,23 @@ from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
 
 from agent import spec
-from agent.documents import Value
+from agent.documents import Value, mapping
 from agent.secret_fields import registers_secrets
 from agent.sources import node_names
-from agent.sources.forms import mapping
-from agent.sources.kubeadm import places, runtime_endpoint
+from agent.sources.kubeadm import model, runtime_endpoint
 from agent.sources.kubeadm.cluster import Cluster
 from agent.sources.kubeadm.kubelet_arguments import KubeletArguments, kubelet_arguments
 from agent.sources.kubeadm.kubelet_configuration import NodesOwn, nodes_own
-from agent.sources.kubeadm.model import JoinConfiguration
-from agent.sources.kubeadm.naming import node_name
+from agent.sources.kubeadm.model import JoinConfiguration, node_name
 from agent.sources.kubeadm.patches import Patches
 from agent.sources.kubeadm.yaml_text import dumped
 from agent.sources.kubelet import folders, windows_service
 from agent.sources.kubelet.decisions import notes_of
+from agent.sources.kubelet.folders import ARGUMENTS_FILE, Placement, install_directory_fault
 from agent.sources.kubelet.node import DOCKER_BY_DEFAULT_UNTIL, PRIORITY_CLASS, Kubelet, Node
-from agent.sources.kubelet.paths import Reference, UnusablePath, path_on_windows
-from agent.sources.kubelet.placement import ARGUMENTS_FILE, Placement, install_directory_fault
-from agent.sources.node_titles import title_of_node
+from agent.sources.node_names import title_of_node
 from agent.sources.report import Entry, Report, Severity, quoted
-from agent.sources.windows_paths import windows_path_fault
+from agent.sources.windows_paths import Reference, UnusablePath, path_on_windows, windows_path_fault
 
 _INSTANCE_GATE = "NodeLocalCRISocket"
 _USER = "tls-bootstrap-token-user"
@@ -87,7 +84,7 @@ class _Compilation:
     kubelet: Kubelet
     placement: Placement
     name: str = ""
-    ca_certificate: PureWindowsPath = places.KUBERNETES / "pki" / "ca.crt"
+    ca_certificate: PureWindowsPath = model.KUBERNETES / "pki" / "ca.crt"
     report: Report = field(default_factory=Report)
     notes: list[spec.Note] = field(default_factory=list)
 
@@ -164,7 +161,7 @@ class _Compilation:
             *directories.values(),
             *files,
             *programs,
-            spec.Credentials(places.KUBELET_CONF),
+            spec.Credentials(model.KUBELET_CONF),
             spec.Certificates(folders.certificates(references)),
             windows_service.service(self._kubelet(own, given), self.placement, tuple(reads)),
         ]
@@ -174,11 +171,11 @@ class _Compilation:
         found = self.found
         yield spec.File(self.ca_certificate, spec.Inline(found.ca_certificate))
         bootstrap = _bootstrap_kubeconfig(found)
-        yield spec.File(places.BOOTSTRAP_KUBELET_CONF, spec.Inline(bootstrap), until=places.KUBELET_CONF)
-        yield spec.File(places.CONFIGURATION, spec.Inline(dumped(dict(own.value))))
+        yield spec.File(model.BOOTSTRAP_KUBELET_CONF, spec.Inline(bootstrap), until=model.KUBELET_CONF)
+        yield spec.File(model.CONFIGURATION, spec.Inline(dumped(dict(own.value))))
         if found.cluster.feature_gates.get(_INSTANCE_GATE, True):
             instance = {"containerRuntimeEndpoint": self.node.runtime_endpoint}
-            yield spec.File(places.INSTANCE_CONFIGURATION, spec.Inline(dumped(dict(instance))))
+            yield spec.File(model.INSTANCE_CONFIGURATION, spec.Inline(dumped(dict(instance))))
         yield spec.File(ARGUMENTS_FILE, spec.Inline(given.contents))
 
     def _directories(
@@ -186,17 +183,17 @@ class _Compilation:
     ) -> Mapping[spec.Key, spec.Directory]:
         known = folders.private([self.ca_certificate.parent], references)
         # The kubelet writes kubelet.conf there.
-        kubernetes = spec.Directory(places.KUBERNETES, belongs_to_node=True)
+        kubernetes = spec.Directory(model.KUBERNETES, belongs_to_node=True)
         programs = folders.program(self.placement.install_directory)
         known |= {kubernetes.key: kubernetes, programs.key: programs}
         return folders.with_parents(known, [file.path for file in files])
 
     def _kubelet(self, own: NodesOwn, given: KubeletArguments) -> windows_service.Kubelet:
         words = [
-            f"--config={places.CONFIGURATION}",
-            f"--bootstrap-kubeconfig={places.BOOTSTRAP_KUBELET_CONF}",
-            f"--kubeconfig={places.KUBELET_CONF}",
-            f"--cert-dir={places.CERTIFICATES}",
+            f"--config={model.CONFIGURATION}",
+            f"--bootstrap-kubeconfig={model.BOOTSTRAP_KUBELET_CONF}",
+            f"--kubeconfig={model.KUBELET_CONF}",
+            f"--cert-dir={model.CERTIFICATES}",
             "--windows-service",
             f"--windows-priorityclass={PRIORITY_CLASS}",
             *own.flags,
@@ -206,11 +203,11 @@ class _Compilation:
         runner = self.placement.log_runner
         if runner is not None and runner.arguments_file == ARGUMENTS_FILE:
             return windows_service.Kubelet(
-                tuple(words), own.value, arguments_elsewhere=given.words, makes=places.KUBELET_CONF
+                tuple(words), own.value, arguments_elsewhere=given.words, makes=model.KUBELET_CONF
             )
         reason = "its arguments are on the command line too: this log runner does not read the file"
         self.notes.append(spec.Note(spec.Effect.WARNING, f"file {ARGUMENTS_FILE}", reason))
-        return windows_service.Kubelet((*words, *given.words), own.value, makes=places.KUBELET_CONF)
+        return windows_service.Kubelet((*words, *given.words), own.value, makes=model.KUBELET_CONF)
 
     def _refuse(self, about: str, message: str) -> None:
         self.report += Report((Entry(Severity.ERROR, message, about),))

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from agent.sources.kubeadm import runtime_endpoint
 from agent.sources.kubeadm.arguments_file import VARIABLE
 from agent.sources.kubeadm.model import Argument, NodeRegistration
-from agent.sources.kubelet import feature_gates, fields, flags, labels
+from agent.sources.kubelet import feature_gates, fields, flags
 from agent.sources.kubelet.command_line import EFFECTS, Unusable, pairs, switch, value_of
 from agent.sources.kubelet.configuration import AFFINITY_GATE, SIGNALS
 from agent.sources.kubelet.decisions import About, Decision, Outcome
 from agent.sources.kubelet.flags import Flag, Kind, Treatment
-from agent.sources.kubelet.node import Kubelet, Node
-from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, path_on_windows
+from agent.sources.kubelet.node import Kubelet, Node, is_label, may_set
 from agent.sources.node_names import canonical
 from agent.sources.report import Entry, Report, Severity, bounded, quoted
+from agent.sources.windows_paths import Reference, UnusablePath, absolute, path_on_windows
 
 _JOIN = "the JoinConfiguration"
 _PLACE = ("nodeRegistration", "kubeletExtraArgs")
@@ -184,9 +184,9 @@ class _Making:
         kept = []
         for label in filter(None, value.split(",")):
             key, _, text = (part.strip() for part in label.partition("="))
-            if not labels.is_label(key, text):
+            if not is_label(key, text):
                 raise Unusable(f"{quoted(label)} is no label")
-            if labels.may_set(key, self.kubelet):
+            if may_set(key, self.kubelet):
                 kept.append(label)
             else:
                 reason = f"a kubelet may not label its own node so; kubectl label node NAME {label} can"

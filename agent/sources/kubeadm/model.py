@@ -1,8 +1,11 @@
 """What a JoinConfiguration says, in either of its versions, with its defaults."""
 
 from dataclasses import dataclass, field
+from pathlib import PureWindowsPath
 
+from agent.redaction import register_name
 from agent.secret_fields import registers_secrets
+from agent.sources.node_names import canonical
 
 PULL_POLICY = "IfNotPresent"
 CA_CERTIFICATE = "C:/etc/kubernetes/pki/ca.crt"
@@ -48,7 +51,6 @@ class NodeRegistration:
     kubelet_extra_args: tuple[Argument, ...] = ()
     ignore_preflight_errors: tuple[str, ...] = ()
     image_pull_policy: str = PULL_POLICY
-    image_pull_serial: bool = True
     is_whole: bool = False
     """Of a node that has joined: the kubelet gets `kubelet_extra_args` and no other arguments."""
 
@@ -104,3 +106,25 @@ class JoinConfiguration:
     patches_directory: str = ""
     skip_phases: tuple[str, ...] = ()
     dry_run: bool = False
+
+
+def node_name(registration: NodeRegistration, host_name: str) -> str:
+    """What the node is called.
+
+    In this order: `hostname-override` of nodeRegistration.kubeletExtraArgs, nodeRegistration.name (or
+    --node-name), the machine's own DNS host name. Each in lower case, as the kubelet makes it. Windows cuts
+    the NetBIOS name to 15 characters, but not the DNS host name: that one counts, without the DNS suffix.
+    """
+    override = registration.extra_argument("hostname-override")
+    name = canonical(override or "") or registration.name or canonical(host_name)
+    register_name(name)
+    return name
+
+
+KUBERNETES = PureWindowsPath(r"C:\etc\kubernetes")
+KUBELET_CONF = KUBERNETES / "kubelet.conf"
+BOOTSTRAP_KUBELET_CONF = KUBERNETES / "bootstrap-kubelet.conf"
+LIBRARY = PureWindowsPath(r"C:\var\lib\kubelet")
+CERTIFICATES = LIBRARY / "pki"
+CONFIGURATION = LIBRARY / "config.yaml"
+INSTANCE_CONFIGURATION = LIBRARY / "instance-config.yaml"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agent.documents import Value
-from agent.sources.kubeadm.durations import seconds
+from agent.sources.durations import seconds
 from agent.sources.kubelet.documents import Document
 from agent.sources.report import Entry, Place, Severity, quoted_key
 

@@ -1,11 +1,12 @@
 """What kubeadm holds against a JoinConfiguration, and the little more that could only fail later."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from agent.sources import node_names, urls
 from agent.sources.kubeadm import runtime_endpoint
-from agent.sources.kubeadm.model import BootstrapToken, Discovery, JoinConfiguration, NodeRegistration
+from agent.sources.kubeadm.model import PHASES, BootstrapToken, Discovery, JoinConfiguration, NodeRegistration
 from agent.sources.report import Place, quoted
 
 Fault = tuple["Place", str]
@@ -139,3 +140,39 @@ def pull_policy_fault(policy: str) -> str | None:
 def is_absolute(path: str) -> bool:
     """Return whether kubeadm.exe regards the path as absolute: on a drive, or from a drive's top."""
     return path[:1] in ("/", "\\") or bool(_ON_A_DRIVE.match(path))
+
+
+@dataclass(frozen=True, slots=True)
+class Phases:
+    """Of one command."""
+
+    names: Sequence[str]
+    needed: str
+    """The one that is done whatever is skipped."""
+    reason: str
+
+    def fault(self, phase: str) -> str | None:
+        """Return why this phase cannot be skipped."""
+        # Of phases inside of phases kubeadm has names such as addon/coredns.
+        if phase.partition("/")[0] not in self.names:
+            return f"there is no such phase; kubeadm has {', '.join(self.names)}"
+        if phase == self.needed:
+            return f"this phase cannot be left out here: {self.reason}"
+        return None
+
+    def faults(self, skipped: Iterable[str], place: Place) -> Iterator[Fault]:
+        """Yield a fault for each phase of the list at this place that cannot be skipped."""
+        for number, phase in enumerate(skipped):
+            if fault := self.fault(phase):
+                yield (*place, number), f"{quoted(phase)}: {fault}"
+
+
+PREFLIGHT = "preflight"
+_ALL = "it is all that is done"
+OF_JOIN = Phases(PHASES, "kubelet-start", "all else comes of it")
+OF_RESET = Phases((PREFLIGHT, "remove-etcd-member", "cleanup-node"), "cleanup-node", _ALL)
+OF_UPGRADE = Phases(
+    (PREFLIGHT, "control-plane", "kubeconfig", "kubelet-config", "addon", "post-upgrade"),
+    "kubelet-config",
+    _ALL,
+)

@@ -4,16 +4,23 @@ import ipaddress
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from agent.sources.kubelet import command_line, flags, labels
+from agent.sources.kubelet import command_line, flags
 from agent.sources.kubelet.command_line import Given, Unusable
 from agent.sources.kubelet.decisions import About, Decision, Outcome
 from agent.sources.kubelet.documents import Value
 from agent.sources.kubelet.flags import Flag, Treatment
 from agent.sources.kubelet.linux_units import why_unset
-from agent.sources.kubelet.node import DOCKER_BY_DEFAULT_UNTIL, PRIORITY_CLASS, Kubelet, Node
-from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, place_on_windows
+from agent.sources.kubelet.node import (
+    DOCKER_BY_DEFAULT_UNTIL,
+    PRIORITY_CLASS,
+    Kubelet,
+    Node,
+    is_label,
+    may_set,
+)
 from agent.sources.report import Entry, Origin, Report, Severity, bounded, quoted
 from agent.sources.systemd.environment import Word
+from agent.sources.windows_paths import Reference, UnusablePath, absolute, place_on_windows
 
 DEFAULT_CONFIGURATION = "/etc/kubernetes/kubelet.conf"
 DEFAULT_BOOTSTRAP = "/etc/kubernetes/kubeconfig"
@@ -291,9 +298,9 @@ class _Translation:
     def node_labels(self, given: Given, known: Flag) -> None:
         for label in filter(None, _without_gaps(given).split(",")):
             key, _, value = (part.strip() for part in label.partition("="))
-            if not labels.is_label(key, value):
+            if not is_label(key, value):
                 self._report(Severity.ERROR, f"--node-labels: {_told(given, label)} is no label")
-            elif labels.may_set(key, self.kubelet):
+            elif may_set(key, self.kubelet):
                 self.labels[key] = value
                 self._decide_on(known, Outcome.KEPT, known.reason, label, label)
             else:

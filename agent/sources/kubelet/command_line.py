@@ -5,9 +5,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from agent.sources.durations import seconds
 from agent.sources.kubelet import flags
 from agent.sources.kubelet.documents import Value
-from agent.sources.kubelet.fields import is_duration
 from agent.sources.kubelet.flags import Flag, Kind
 from agent.sources.report import quoted
 from agent.sources.systemd.environment import Word
@@ -180,7 +180,7 @@ def _number(text: str) -> int:
 
 
 def _duration(text: str) -> str:
-    if not is_duration(text):
+    if seconds(text) is None:
         raise Unusable(f"{Kind.DURATION.value} was expected")
     return text
 

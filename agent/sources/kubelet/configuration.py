@@ -12,9 +12,9 @@ from agent.sources.kubelet.documents import Document, NotReadable, Value, read_d
 from agent.sources.kubelet.fields import Field
 from agent.sources.kubelet.flags import Treatment
 from agent.sources.kubelet.node import Kubelet, Node
-from agent.sources.kubelet.paths import Reference, UnusablePath, absolute, place_on_windows
 from agent.sources.kubelet.quantities import quantity
 from agent.sources.report import Entry, Place, Report, Severity, bounded, quoted, quoted_key
+from agent.sources.windows_paths import Reference, UnusablePath, absolute, place_on_windows
 
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
 KIND = "KubeletConfiguration"

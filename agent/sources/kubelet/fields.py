@@ -2,10 +2,10 @@
 
 import enum
 import functools
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from agent.sources.durations import seconds
 from agent.sources.kubelet.documents import Value
 from agent.sources.kubelet.flags import Treatment
 
@@ -147,8 +147,6 @@ def with_fields_inside() -> frozenset[str]:
     return frozenset(field.name.rpartition(".")[0] for field in FIELDS if "." in field.name)
 
 
-_DURATION = re.compile(r"[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)", re.ASCII)
-_LONGEST_DURATION = 100
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
@@ -175,12 +173,7 @@ def _is_plain(value: Value, shape: Shape) -> bool:
     if shape is TEXT:
         return isinstance(value, str)
     if shape is DURATION:
-        return isinstance(value, str) and is_duration(value)
+        return isinstance(value, str) and seconds(value) is not None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return shape is NUMBER or (isinstance(value, int) and _SMALLEST <= value <= _LARGEST)
-
-
-def is_duration(text: str) -> bool:
-    """As Go reads it: 1h30m, 1.5s, 0."""
-    return len(text) <= _LONGEST_DURATION and bool(_DURATION.fullmatch(text))

@@ -7,8 +7,8 @@ from pathlib import PureWindowsPath
 from agent import log_runner as log_runners
 from agent.sources.kubelet.folders import private, program
 from agent.spec import Artifact, Content, File, Protection, Want
-from agent.spec.firewall_rule import FirewallRule
-from agent.spec.path_entry import PathEntry
+from agent.spec.machine import PathEntry
+from agent.spec.networks import FirewallRule
 
 _KUBELET = "https://dl.k8s.io/{version}/bin/windows/amd64/kubelet.exe"
 """Where the Kubernetes project publishes it, with its checksum beside it."""

@@ -5,19 +5,18 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agent.sources.kubelet import arguments, configuration, kubeconfigs, linux_units
+from agent.sources.kubelet import arguments, configuration, linux_units
 from agent.sources.kubelet.arguments import Arguments
 from agent.sources.kubelet.command_line import NotAKubelet, kubelet_words
 from agent.sources.kubelet.configuration import Configuration
-from agent.sources.kubelet.credential_providers import for_windows as providers_for_windows
 from agent.sources.kubelet.decisions import About, Decision, Outcome
-from agent.sources.kubelet.documents import NotReadable, Value
+from agent.sources.kubelet.documents import Document, NotReadable, Value, read_document
 from agent.sources.kubelet.node import Kubelet, Node
-from agent.sources.kubelet.paths import Reference
-from agent.sources.report import Entry, Report, Severity, bounded, quoted
+from agent.sources.report import Entry, Place, Report, Severity, bounded, quoted
 from agent.sources.systemd import environment
 from agent.sources.systemd.environment import Environment, Word
 from agent.sources.systemd.service import EXEC_SETTINGS, Command, Service
+from agent.sources.windows_paths import Reference, UnusablePath, absolute, path_on_windows
 
 _SIZING_DROP_IN = "20-auto-sizing.conf"
 _LONGEST_COMMAND_LINE = 32_000
@@ -178,7 +177,7 @@ def _files(
             if path == made.credential_configuration:
                 files[reference.windows] = providers_for_windows(path, carried[path])
             elif reference.by in _KUBECONFIGS:
-                contents, named, faults = kubeconfigs.for_windows(path, carried[path])
+                contents, named, faults = kubeconfig_for_windows(path, carried[path])
                 if contents != carried[path]:
                     files[reference.windows] = contents
                 references += named
@@ -254,3 +253,88 @@ def _why_the_same(name: str, kept: Mapping[str, str]) -> str | None:
     """Capitals sort first, so it is their way to write it that stays."""
     same = [other for other in kept if other.upper() == name.upper()]
     return f"Windows does not tell it from {same[0]}" if same else None
+
+
+_PATHS = (
+    ("clusters", "cluster", ("certificate-authority",)),
+    ("users", "user", ("client-certificate", "client-key", "tokenFile")),
+)
+"""List, the mapping in each of its items, and what in that is a path."""
+
+
+def kubeconfig_for_windows(
+    name: str, contents: bytes
+) -> tuple[bytes, tuple[Reference, ...], tuple[Entry, ...]]:
+    """As it is if it names no path that differs; otherwise as JSON, which is YAML too. Raises NotReadable."""
+    document = read_document(name, contents)
+    folder = name.rpartition("/")[0]
+    references: list[Reference] = []
+    entries: list[Entry] = []
+    changed = False
+    for place, mapping, key in _places(document):
+        path = str(mapping[key])
+        try:
+            mapped = path_on_windows(path, folder)
+        except UnusablePath as fault:
+            message = f"this cannot be a path on Windows: {fault.unquoted}"
+            entries.append(document.entry(Severity.ERROR, place, message))
+            continue
+        references.append(Reference(absolute(path, folder), mapped, key))
+        changed = changed or mapped != path
+        mapping[key] = mapped
+    entries += _commands(document)
+    if changed:
+        contents = json.dumps(document.value, indent=2, ensure_ascii=False).encode() + b"\n"
+    return contents, tuple(references), tuple(entries)
+
+
+def _places(document: Document) -> Iterator[tuple[Place, dict[str, Value], str]]:
+    for section, inside, keys in _PATHS:
+        for place, mapping in _mappings(document, section, inside):
+            for key in keys:
+                if isinstance(mapping.get(key), str) and mapping[key]:
+                    yield (*place, key), mapping, key
+
+
+def _mappings(document: Document, section: str, inside: str) -> Iterator[tuple[Place, dict[str, Value]]]:
+    items = document.value.get(section)
+    for number, item in enumerate(items if isinstance(items, list) else ()):
+        mapping = item.get(inside) if isinstance(item, dict) else None
+        if isinstance(mapping, dict):
+            yield (section, number, inside), mapping
+
+
+def _commands(document: Document) -> Iterator[Entry]:
+    """Programs that get credentials: one for Linux is of no use here."""
+    for place, user in _mappings(document, "users", "user"):
+        program = user.get("exec")
+        command = program.get("command") if isinstance(program, dict) else None
+        if isinstance(command, str) and command.startswith("/"):
+            message = "a program for Linux; the kubelet gets no credentials by it"
+            yield document.entry(Severity.WARNING, (*place, "exec", "command"), message)
+
+
+_SUFFIX = ".exe"
+
+
+def providers_for_windows(name: str, contents: bytes) -> bytes:
+    """As JSON. Raises NotReadable."""
+    document = read_document(name, contents)
+    providers = document.value.get("providers")
+    if not isinstance(providers, list):
+        raise _refusal(document, ("providers",), "a list of mappings was expected")
+    made = [_provider_for_windows(document, place, provider) for place, provider in enumerate(providers)]
+    return json.dumps({**document.value, "providers": made}, indent=2, ensure_ascii=False).encode() + b"\n"
+
+
+def _provider_for_windows(document: Document, number: int, provider: Value) -> Value:
+    if not isinstance(provider, dict):
+        raise _refusal(document, ("providers", number), "a mapping was expected")
+    name = provider.get("name")
+    if not isinstance(name, str) or not name:
+        raise _refusal(document, ("providers", number, "name"), "text was expected")
+    return {**provider, "name": name if name.lower().endswith(_SUFFIX) else name + _SUFFIX}
+
+
+def _refusal(document: Document, place: Place, message: str) -> NotReadable:
+    return NotReadable(document.entry(Severity.ERROR, place, message))

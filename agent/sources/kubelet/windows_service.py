@@ -1,12 +1,12 @@
 """The kubelet as a Windows service, and how one sees that it is well."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
 
+from agent.sources.durations import seconds
 from agent.sources.kubelet.documents import Value
-from agent.sources.kubelet.placement import KUBELET_LOG, Placement
+from agent.sources.kubelet.folders import KUBELET_LOG, Placement
 from agent.spec import File, HealthCheck, Key, Restart, Service
 
 NAME = "kubelet"
@@ -15,8 +15,6 @@ NAME = "kubelet"
 _HEALTHZ_PORT = 10248
 _ON_LOOPBACK = ("", "127.0.0.1", "0.0.0.0", "::", "::1", "localhost")  # noqa: S104 (compared with)
 _RESTART = Restart(after_seconds=(5.0,), forgiven_after_seconds=600)
-_DURATION = re.compile(r"(?<![0-9.])([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _LONGEST_SHUTDOWN = 86_400.0
 
 
@@ -59,10 +57,8 @@ def service(kubelet: Kubelet, placement: Placement, reads: tuple[Key, ...]) -> S
 def _shutdown(kubelet: Kubelet) -> float | None:
     """As long as the kubelet wants for ending its pods. It would set the same itself when it starts."""
     period = kubelet.configuration.get("shutdownGracePeriod")
-    if not isinstance(period, str):
-        return None
-    seconds = sum(float(number) * _SECONDS[unit] for number, unit in _DURATION.findall(period))
-    return min(seconds, _LONGEST_SHUTDOWN) or None
+    wanted = seconds(period) if isinstance(period, str) else None
+    return min(abs(wanted), _LONGEST_SHUTDOWN) if wanted else None
 
 
 def _health(kubelet: Kubelet, seconds: float) -> HealthCheck | None:

@@ -1,5 +1,6 @@
 """What a NodeConfiguration says."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
@@ -9,7 +10,7 @@ from agent import log_runner
 from agent.secret_fields import registers_secrets
 from agent.sources.report import Origin
 from agent.spec import Artifact, Content, Protection, Signer, Want
-from agent.spec.artifact import SIZE_LIMIT
+from agent.spec.files import SIZE_LIMIT
 
 LOG_RUNNER = PureWindowsPath(r"C:\k") / log_runner.NAME
 """What writes the output of services. It comes with a release of Kubernetes, and not with a document."""
@@ -114,3 +115,33 @@ class NodeConfiguration:
     maintenance: Maintenance = field(default_factory=Maintenance)
     items: tuple[Item, ...] = ()
     program: OwnProgram | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    has_come: bool
+    at: float | None = None
+    """When it comes, or came, in seconds since 1970; None for a node that does not take part, and where no
+    time is given."""
+
+
+def turn(node: str, rollout: Rollout | None, now: float) -> Turn:
+    """Of a change. The same for a node's name at each call, on each machine and in each release.
+
+    A node that has nothing yet has nothing to wait with: its daemon does not ask.
+    """
+    if rollout is None:
+        return Turn(has_come=True)
+    # Two points: when more nodes take part, those that did so before keep their time.
+    if _point("member", node) * 100 >= rollout.percentage:
+        return Turn(has_come=False)
+    if rollout.start is None:
+        return Turn(has_come=True)
+    at = rollout.start + rollout.window * _point("time", node)
+    return Turn(has_come=now >= at, at=at)
+
+
+def _point(what: str, node: str) -> float:
+    """From 0 to 1, without it: nodes lie evenly."""
+    digest = hashlib.sha256(f"{what} {node.lower()}".encode()).digest()
+    return (int.from_bytes(digest[:8], "big") >> 11) / 2**53

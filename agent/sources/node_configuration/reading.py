@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from agent.documents import Value
-from agent.sources.forms import Checking, mapping, number, text, texts
+from agent.documents import Value, mapping, number, text, texts
+from agent.sources.durations import seconds
+from agent.sources.forms import Checking
 from agent.sources.kubelet.documents import Document, NotReadable, read_document
 from agent.sources.node_configuration import model
 from agent.sources.node_configuration.kinds import OF_THE_NODE, OWN_PROGRAM, kind_of
@@ -21,8 +22,6 @@ DATA_KEY = "node.yaml"
 _LARGEST = 1 << 20
 _MOST_DOCUMENTS = 100
 _SEPARATOR = re.compile(r"---[ \t]*(#.*)?\r?")
-_SECONDS = {"h": 3600, "m": 60, "s": 1}
-_SPAN = re.compile("(?<![0-9])([0-9]+)([hms])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +136,7 @@ def _items(checking: Checking, value: dict[str, Value]) -> Iterator[model.Item]:
 def _own_program(checking: Checking, value: dict[str, Value]) -> model.OwnProgram | None:
     if OWN_PROGRAM not in value:
         return None
-    from agent.sources.node_configuration.kinds.own_program import own_program  # noqa: PLC0415 - 0.4 MB, for another wmcb.exe
+    from agent.sources.node_configuration.kinds.files import own_program  # noqa: PLC0415 - 0.4 MB, for another wmcb.exe
 
     place = (OWN_PROGRAM,)
     return own_program(checking, mapping(value[OWN_PROGRAM]), place, _origin(checking, place))
@@ -150,10 +149,9 @@ def _origin(checking: Checking, place: Place) -> Origin:
 
 
 def _rollout(checking: Checking, given: dict[str, Value]) -> model.Rollout:
-    window = sum(int(count) * _SECONDS[unit] for count, unit in _SPAN.findall(text(given.get("window"))))
     return model.Rollout(
         _time(checking, text(given["start"])) if "start" in given else None,
-        float(window),
+        seconds(text(given.get("window"))) or 0.0,
         number(given.get("percentage"), 100.0),
     )
 

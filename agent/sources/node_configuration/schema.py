@@ -86,9 +86,9 @@ class _Forms(Mapping[str, Form]):
         if name in OF_THE_NODE:
             return kind_of(name).form
         if name == OWN_PROGRAM:
-            from agent.sources.node_configuration.kinds.own_program import FORM  # noqa: PLC0415 - 0.4 MB, for another wmcb.exe
+            from agent.sources.node_configuration.kinds.files import OWN_PROGRAM_FORM  # noqa: PLC0415 - 0.4 MB, for another wmcb.exe
 
-            return FORM
+            return OWN_PROGRAM_FORM
         return _OF_THE_DOCUMENT[name]
 
     def __contains__(self, name: object) -> bool:

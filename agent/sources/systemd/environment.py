@@ -9,7 +9,7 @@ from agent.redaction import register_named
 from agent.sources.report import Entry, Origin, Report, Severity, bounded, quoted_key
 from agent.sources.systemd import words
 from agent.sources.systemd.service import EnvironmentFile, Service, Variable, is_variable_name
-from agent.sources.systemd.specifiers import Resolved
+from agent.sources.systemd.words import Resolved
 
 _NEWLINES = "\n\r"
 _BLANKS = " \t\n\r"

@@ -4,7 +4,7 @@
 go. Of the Ignition it takes what a Windows node needs; of all the rest a note says why it is left out.
 """
 
-from agent.sources.kubelet.placement import KUBELET_LOG, LogRunner, Placement
+from agent.sources.kubelet.folders import KUBELET_LOG, LogRunner, Placement
 from agent.sources.worker.compiling import Compiled, compiled
 
 __all__ = ["KUBELET_LOG", "Compiled", "LogRunner", "Placement", "compiled"]

@@ -7,7 +7,7 @@ from itertools import chain
 
 from agent.hashing import new_sha256
 from agent.sources import ignition
-from agent.sources.ignition.obtaining import ALLOW_MORE, Unobtainable, obtained
+from agent.sources.ignition.compiling import ALLOW_MORE, Unobtainable, obtained
 from agent.sources.report import Place
 from agent.spec import Content, Inline
 

@@ -7,21 +7,19 @@ from pathlib import PureWindowsPath
 from agent import spec
 from agent.sources import ignition
 from agent.sources.ignition import Configuration, Fetch
-from agent.sources.ignition.findings import Findings
+from agent.sources.ignition.document import Findings
 from agent.sources.kubelet import folders, windows_service
 from agent.sources.kubelet.decisions import notes_of
+from agent.sources.kubelet.folders import Placement, install_directory_fault
 from agent.sources.kubelet.node import Kubelet, Node
-from agent.sources.kubelet.placement import Placement, install_directory_fault
 from agent.sources.kubelet.translation import WindowsKubelet
 from agent.sources.kubelet.translation import on_windows as kubelet_on_windows
 from agent.sources.report import Entry, Origin, Place, Report, Severity, quoted
-from agent.sources.systemd.service import read_service
-from agent.sources.systemd.unit_files import UNIT_FOLDERS, gather
+from agent.sources.systemd.service import UNIT_FOLDERS, gather, read_service
 from agent.sources.windows_paths import NotOnWindows, on_windows, windows_path_fault
-from agent.sources.worker import notes
 from agent.sources.worker.carried import Carried, NotToBeHad
-from agent.sources.worker.needed import Judge
-from agent.spec.credentials import Credentials
+from agent.sources.worker.needed import Judge, of_the_rest
+from agent.spec import Credentials
 
 UNIT = "kubelet.service"
 
@@ -102,7 +100,7 @@ class _Compilation:
         files = [*self._files_anew(made.files), *self._carried_files(made.files, judge)]
         own_folders = list(self._folders(judge))
         self._links(judge)
-        self.notes += notes.of_the_rest(self.configuration, UNIT)
+        self.notes += of_the_rest(self.configuration, UNIT)
         directories = self._directories(made, own_folders, [*programs, *files])
         reads = tuple(self._reads(made, directories))
         wants: list[spec.Want] = [

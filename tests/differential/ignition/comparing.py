@@ -9,8 +9,7 @@ from random import Random
 from typing import Any
 from urllib.parse import unquote
 
-from agent.sources.ignition.document import Document, NotReadable, decoded
-from agent.sources.ignition.findings import Finding, Findings
+from agent.sources.ignition.document import Document, Finding, Findings, NotReadable, decoded
 from agent.sources.ignition.reading import SPECIFICATIONS, Reading, read
 from agent.sources.ignition.schema import MergedCheck, Record, Source, recheck
 from differential.ignition.documents import Documents

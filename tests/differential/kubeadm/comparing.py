@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from agent.sources.durations import seconds
 from agent.sources.kubeadm import runtime_endpoint
 from agent.sources.kubeadm.cluster import Cluster
-from agent.sources.kubeadm.durations import seconds
-from agent.sources.kubeadm.kubeadm_defaults import on_windows_paths, with_defaults
 from agent.sources.kubeadm.kubelet_arguments import kubelet_arguments
-from agent.sources.kubeadm.kubelet_configuration import given_by_cluster
-from agent.sources.kubeadm.model import JoinConfiguration, Taint
-from agent.sources.kubeadm.naming import node_name
+from agent.sources.kubeadm.kubelet_configuration import given_by_cluster, on_windows_paths, with_defaults
+from agent.sources.kubeadm.model import JoinConfiguration, Taint, node_name
 from agent.sources.kubeadm.patches import patched, read_patches
 from agent.sources.kubeadm.reading import read
 from agent.sources.kubelet.documents import NotReadable
@@ -152,7 +150,6 @@ def _of_ours(ours: JoinConfiguration) -> dict[str, Any]:
         "extra": [(argument.name, argument.value) for argument in registration.kubelet_extra_args],
         "ignore": list(registration.ignore_preflight_errors),
         "policy": registration.image_pull_policy,
-        "serial": registration.image_pull_serial,
         "ca": ours.ca_cert_path.removeprefix("C:"),
         "token": token and (token.token, token.api_server_endpoint, list(token.ca_cert_hashes)),
         "unsafe": token is not None and token.unsafe_skip_ca_verification,
@@ -181,7 +178,6 @@ def _of_theirs(config: Any) -> dict[str, Any]:
         "extra": [(item["name"], item["value"]) for item in registration.get("kubeletExtraArgs", ())],
         "ignore": registration.get("ignorePreflightErrors", []),
         "policy": registration["imagePullPolicy"],
-        "serial": registration["imagePullSerial"],
         "ca": config["caCertPath"],
         "token": token and (token["token"], token["apiServerEndpoint"], token.get("caCertHashes", [])),
         "unsafe": bool(token and token.get("unsafeSkipCAVerification")),

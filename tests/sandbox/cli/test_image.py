@@ -8,7 +8,8 @@ import pytest
 
 from agent.host.errors import InUse
 from agent.host.networks import ContainerNetwork
-from agent.preflight import Verdict, image
+from agent.preflight import image
+from agent.preflight.situation import Verdict
 from sandbox.cli.given import Machine
 from sandbox.engine.world import changed
 

@@ -23,7 +23,7 @@ from agent.host.sddl import SecurityDescriptor
 from agent.host.services import InstalledService, ServiceDefinition, ServiceState
 from agent.sources.trusted_certificates import trusted
 from agent.spec import EnvironmentVariable, Specification
-from agent.spec.trusted_certificate import TrustedCertificate
+from agent.spec.machine import TrustedCertificate
 from sandbox.cli.given import Machine, program
 from sandbox.cli.test_upgrade import OWN
 from unit.kube.api_server import ROOT, TOKEN, ApiServer, ok, status

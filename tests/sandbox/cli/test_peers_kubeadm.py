@@ -15,15 +15,12 @@ from agent.cli.failure import BadUsage
 from agent.cli.join import runtime_endpoint_of
 from agent.cli.join_configuration import configuration_of
 from agent.cli.kubeadm_commands import kubeadm_request
-from agent.sources.kubeadm import version_skew
 from agent.sources.kubeadm.arguments_file import NoArguments, arguments_in
-from agent.sources.kubeadm.model import Argument, NodeRegistration, Taint
-from agent.sources.kubeadm.naming import node_name
+from agent.sources.kubeadm.cluster import skew_fault
+from agent.sources.kubeadm.configurations import read_reset, read_upgrade, validated
+from agent.sources.kubeadm.model import Argument, NodeRegistration, Taint, node_name
 from agent.sources.kubeadm.patches import patched, read_patches
 from agent.sources.kubeadm.reading import read
-from agent.sources.kubeadm.reset_configuration import read_reset
-from agent.sources.kubeadm.upgrade_configuration import read_upgrade
-from agent.sources.kubeadm.validating import validated
 from sandbox.cli.given import Machine
 from sandbox.cli.test_under_kubeadm import kubeadm
 
@@ -131,7 +128,7 @@ def test_arguments_of_a_node(row: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("row", ON_THE_NODE["versions"]["rows"], ids=str)
 def test_versions(row: dict[str, Any]) -> None:
-    fault = version_skew.fault(row["kubelet"], row["cluster"])
+    fault = skew_fault(row["kubelet"], row["cluster"])
     assert ("refuses" if fault else "accepts") == row["peer"], fault
 
 

@@ -28,8 +28,7 @@ from agent.secret_patterns import is_secret_name
 from agent.sources import ignition
 from agent.sources.cloudconfig import loading
 from agent.sources.kubeadm import reading as join_configuration
-from agent.sources.kubeadm.reset_configuration import read_reset
-from agent.sources.kubeadm.upgrade_configuration import read_upgrade
+from agent.sources.kubeadm.configurations import read_reset, read_upgrade
 from agent.sources.node_configuration import reading as node_configuration
 from agent.sources.services_configmap import reading as services_configmap
 from sandbox.cli.given import Answer, Machine

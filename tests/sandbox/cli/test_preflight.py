@@ -18,7 +18,7 @@ from agent.host.port import RegistryKind, RegistryValue
 from agent.host.sandbox.power import SandboxClock
 from agent.host.sddl import SecurityDescriptor
 from agent.host.services import ServiceDefinition, StartType
-from agent.preflight import runtime
+from agent.preflight import checks
 from sandbox.cli.given import CONTAINERD, WORKER, Machine, program
 
 WINDOWS = {
@@ -38,7 +38,7 @@ OF_AN_IGNITION = [check for check in IDS if check not in (CLUSTER_CHECK, SKEW_CH
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(checks, "_PATIENCE_SECONDS", 0.0)
 
 
 def windows(**other: Any) -> dict[str, Any]:
@@ -304,7 +304,7 @@ def test_what_a_sandbox_can_run_is_told_for_what_it_is(machine: Machine) -> None
 def test_a_containerd_that_comes_up_is_waited_for(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     start_containerd(machine)
     machine.facts(pipes=[])
-    monkeypatch.setattr(runtime, "_PATIENCE_SECONDS", 60.0)
+    monkeypatch.setattr(checks, "_PATIENCE_SECONDS", 60.0)
     monkeypatch.setattr(SandboxClock, "sleep", lambda *_: machine.facts(pipes=["containerd-containerd"]))
     assert verdicts_of(machine, "preflight")["containerd-pipe"] == "ok"
 

@@ -10,9 +10,8 @@ import pytest
 from agent.host.port import Host
 from agent.host.sandbox import open_sandbox
 from agent.host.services import ServiceState, ServiceStatus
-from agent.preflight.finding import Verdict
-from agent.preflight.runtime import PIPE_CHECK, pipe
-from agent.preflight.situation import Situation
+from agent.preflight.checks import PIPE_CHECK, containerd_pipe
+from agent.preflight.situation import Situation, Verdict
 from sandbox.engine.world import changed
 
 
@@ -37,14 +36,14 @@ def host(tmp_path: Path) -> Host:
 
 def test_a_pipe_is_waited_for(host: Host) -> None:
     with pytest.raises(Waited):
-        pipe(Situation(host, None, "containerd"))
+        containerd_pipe(Situation(host, None, "containerd"))
 
 
 def test_not_for_a_look(host: Host) -> None:
-    verdict, _ = pipe(Situation(host, None, "containerd", patient=False))
+    verdict, _ = containerd_pipe(Situation(host, None, "containerd", patient=False))
     assert verdict is Verdict.ERROR
 
 
 def test_not_if_nobody_heeds_that_check(host: Host) -> None:
-    verdict, _ = pipe(Situation(host, None, "containerd", ignored={PIPE_CHECK}))
+    verdict, _ = containerd_pipe(Situation(host, None, "containerd", ignored={PIPE_CHECK}))
     assert verdict is Verdict.ERROR

@@ -18,7 +18,7 @@ from agent.host.port import Host
 from agent.host.protection import PROGRAM_DIRECTORY, PROGRAM_FILE
 from agent.resources.kind import CannotBeSo
 from agent.spec import Directory, Protection, Service, Specification
-from agent.spec.containerd_configuration import ContainerdConfiguration
+from agent.spec.files import ContainerdConfiguration
 from sandbox.engine.test_run import run, without_state
 from sandbox.engine.world import Killed, Power, powered
 

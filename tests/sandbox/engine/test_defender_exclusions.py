@@ -15,7 +15,7 @@ from agent.host.sandbox.os_settings import DEFENDER
 from agent.host.sandbox.state import State
 from agent.resources.kind import CannotBeSo
 from agent.spec import Specification
-from agent.spec.defender_exclusion import DefenderExclusion
+from agent.spec.machine import DefenderExclusion
 from sandbox.engine.test_run import run
 from sandbox.engine.world import Killed, Power, powered
 from sandbox.service.keeper import Keeper

@@ -17,7 +17,7 @@ from agent.host.sandbox.os_settings import FIREWALL
 from agent.host.sandbox.state import State
 from agent.resources.kind import CannotBeSo
 from agent.spec import Specification
-from agent.spec.firewall_rule import FirewallRule
+from agent.spec.networks import FirewallRule
 from sandbox.engine.test_run import run
 from sandbox.engine.world import Killed, Power, powered
 from sandbox.service.keeper import Keeper

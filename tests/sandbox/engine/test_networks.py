@@ -28,10 +28,15 @@ from agent.host.sandbox.state import FOLDER_NAME
 from agent.resources.hns import delete_all
 from agent.resources.kind import CannotBeSo
 from agent.spec import Key, Specification
-from agent.spec.hns_endpoint import HnsEndpoint
-from agent.spec.hns_network import HnsNetwork, NetworkPolicy, NetworkType, Subnet
-from agent.spec.ip_forwarding import IpForwarding
-from agent.spec.route import Route
+from agent.spec.networks import (
+    HnsEndpoint,
+    HnsNetwork,
+    IpForwarding,
+    NetworkPolicy,
+    NetworkType,
+    Route,
+    Subnet,
+)
 from sandbox.engine.test_run import run
 from sandbox.engine.world import Killed, Power, changed, picture, powered
 

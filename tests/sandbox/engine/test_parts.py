@@ -42,7 +42,7 @@ from agent.spec import (
     Specification,
     Want,
 )
-from agent.spec.containerd_configuration import ContainerdConfiguration
+from agent.spec.files import ContainerdConfiguration
 from sandbox.engine import nodes
 from sandbox.engine.nodes import CONFIG, ETC, K
 from sandbox.engine.world import Killed, Power, changed, picture, powered

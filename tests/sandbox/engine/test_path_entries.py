@@ -13,7 +13,7 @@ from agent.engine.run import make_so, preview, reset
 from agent.host.port import Host, RegistryKind, RegistryValue
 from agent.resources.kind import CannotBeSo
 from agent.spec import Specification
-from agent.spec.path_entry import PathEntry
+from agent.spec.machine import PathEntry
 from sandbox.engine.test_run import run, without_state
 from sandbox.engine.world import Killed, Power, powered
 

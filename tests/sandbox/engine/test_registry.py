@@ -14,7 +14,7 @@ from agent.engine.run import preview, reset, status
 from agent.host.port import Host, RegistryKind
 from agent.host.port import RegistryValue as Stored
 from agent.spec import Specification, Want
-from agent.spec.registry_value import RegistryType, RegistryValue
+from agent.spec.machine import RegistryType, RegistryValue
 from sandbox.engine.test_run import run, without_state
 from sandbox.engine.world import Killed, Power, powered
 

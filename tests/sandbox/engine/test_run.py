@@ -22,9 +22,8 @@ from agent.host.sddl import FILE_READ, FILE_WRITE, SecurityDescriptor
 from agent.host.services import ServiceDefinition, ServiceState
 from agent.resources.kind import CannotBeSo
 from agent.spec import Directory, File, Inline, Protection, Service, Specification, Want
-from agent.spec.containerd_configuration import ContainerdConfiguration
-from agent.spec.dns_suffixes import DnsSuffixes
-from agent.spec.registry_value import RegistryType, RegistryValue
+from agent.spec.files import ContainerdConfiguration
+from agent.spec.machine import DnsSuffixes, RegistryType, RegistryValue
 from sandbox.engine import nodes
 from sandbox.engine.world import MUTATIONS, C, Killed, Power, changed, picture, powered, stopped
 

@@ -19,7 +19,7 @@ from agent.host.sandbox.state import State
 from agent.resources.kind import CannotBeSo
 from agent.resources.windows_settings import TAKEN_BACK
 from agent.spec import EnvironmentVariable, Specification
-from agent.spec.windows_feature import WindowsFeature
+from agent.spec.machine import WindowsFeature
 from sandbox.engine.test_run import run
 from sandbox.engine.world import Killed, Power, powered
 from sandbox.service.keeper import Keeper

@@ -17,8 +17,8 @@ from agent.host.protection import PROGRAM_FILE
 from agent.host.services import ServiceDefinition, ServiceState, ServiceStatus, StartType
 from agent.resources.kind import CannotBeSo
 from agent.spec import Specification
-from agent.spec.dns_suffixes import DnsSuffixes
-from agent.spec.time_service import W32TIME, TimeService
+from agent.spec.machine import DnsSuffixes
+from agent.spec.services import W32TIME, TimeService
 from sandbox.engine.test_run import run, without_state
 from sandbox.engine.world import Killed, Power, changed, powered
 

@@ -19,8 +19,8 @@ from agent.host.sandbox.networks import DOCUMENT
 from agent.host.sandbox.state import FOLDER_NAME
 from agent.host.services import ServiceDefinition
 from agent.spec import Specification
-from agent.spec.container_program import ContainerProgram
-from agent.spec.foreign_endpoint import ForeignEndpoint
+from agent.spec.networks import ForeignEndpoint
+from agent.spec.services import ContainerProgram
 from sandbox.engine.world import changed
 from sandbox.service.keeper import Keeper
 from service.telling import Event

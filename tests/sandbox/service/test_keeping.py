@@ -22,10 +22,9 @@ from agent.host.protection import PRIVATE_DIRECTORY, PRIVATE_FILE, PROGRAM_DIREC
 from agent.host.registry_contents import source_key
 from agent.host.services import ServiceState, ServiceStatus, StartType
 from agent.spec import Credentials, File, HealthCheck, Inline, Key, Service, Specification
-from agent.spec.containerd_configuration import ContainerdConfiguration
-from agent.spec.path_entry import PathEntry
-from agent.spec.registry_value import RegistryType, RegistryValue
-from agent.spec.time_service import W32TIME, TimeService
+from agent.spec.files import ContainerdConfiguration
+from agent.spec.machine import PathEntry, RegistryType, RegistryValue
+from agent.spec.services import W32TIME, TimeService
 from sandbox.engine import nodes
 from sandbox.engine.nodes import BOOTSTRAP, CERTIFICATE, CONFIG, KUBELET, K
 from sandbox.engine.test_windows_settings import make_time_service

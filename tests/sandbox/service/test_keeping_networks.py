@@ -19,9 +19,7 @@ from agent.host.sandbox.networks import DOCUMENT
 from agent.host.sandbox.state import FOLDER_NAME
 from agent.host.services import ServiceDefinition, ServiceStatus
 from agent.spec import Directory, File, Inline, Protection, Service, Specification
-from agent.spec.hns_endpoint import HnsEndpoint
-from agent.spec.hns_network import HnsNetwork, NetworkType, Subnet
-from agent.spec.route import Route
+from agent.spec.networks import HnsEndpoint, HnsNetwork, NetworkType, Route, Subnet
 from sandbox.engine.world import Killed, Power, changed, powered
 from sandbox.service.keeper import OWN, Keeper
 from service.telling import Event

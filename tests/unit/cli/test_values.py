@@ -6,7 +6,7 @@ import pytest
 
 from agent.cli import options, values
 from agent.cli.arguments import Option, Request
-from agent.preflight.kubelet import _pipe
+from agent.preflight.situation import _pipe
 
 
 def asked(option: Option, given: str) -> Request:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from agent.sources import ignition
-from agent.sources.ignition import dataurl, unitfile
+from agent.sources.ignition import rules, unitfile
 
 PEERS: dict[str, list[dict[str, Any]]] = yaml.safe_load(
     (Path(__file__).parents[2] / "data" / "peers" / "ignition.yaml").read_bytes()
@@ -39,10 +39,10 @@ def test_documents(row: dict[str, Any]) -> None:
 @pytest.mark.parametrize("row", PEERS["data_urls"], ids=lambda row: row["url"])
 def test_data_urls(row: dict[str, Any]) -> None:
     if row["answer"] is None:
-        with pytest.raises(dataurl.NotDecodable):
-            dataurl.decode(row["url"])
+        with pytest.raises(rules.NotDecodable):
+            rules.decode_data_url(row["url"])
     else:
-        assert dataurl.decode(row["url"]) == row["answer"].encode()
+        assert rules.decode_data_url(row["url"]) == row["answer"].encode()
 
 
 @pytest.mark.parametrize("row", PEERS["units"], ids=lambda row: row["text"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent.spec import Key
-from agent.spec.registry_value import RegistryType, RegistryValue
+from agent.spec.machine import RegistryType, RegistryValue
 
 AGENT = r"SOFTWARE\Contoso\Agent"
 

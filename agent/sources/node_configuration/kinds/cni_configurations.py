@@ -2,14 +2,14 @@
 
 import ipaddress
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import PureWindowsPath
 from typing import Any
 
-from agent.documents import Value
-from agent.sources.forms import Checking, Fields, Flag, ListOf, Text, items, text, texts
-from agent.sources.node_configuration.kinds.kind import Given, several
-from agent.sources.node_configuration.kinds.values import name_form, own_path, path_form
+from agent.documents import Value, items, text, texts
+from agent.sources.forms import Checking, Fields, Flag, ListOf, Text
+from agent.sources.node_configuration.kinds.values import Given, Kind, name_form, own_path, path_form, several
 from agent.sources.report import Place
 from agent.spec import File, Inline, Protection
 
@@ -192,6 +192,9 @@ def _policy(kind: str, **settings: Any) -> dict[str, Any]:
     return {"Type": kind, "Settings": settings}
 
 
-KIND = several(
-    ListOf(_CONFIGURATION, "How pods get their network, as CNI plug-ins read it.", most=20), _configuration
-)
+KINDS: Mapping[str, Kind] = {
+    "cniConfigurations": several(
+        ListOf(_CONFIGURATION, "How pods get their network, as CNI plug-ins read it.", most=20),
+        _configuration,
+    )
+}

@@ -1,32 +1,19 @@
-"""Windows services."""
+"""Windows services, commands, event sources, and programs in HostProcess containers."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import PureWindowsPath
 
 from agent import log_runner
-from agent.documents import Value
-from agent.sources.forms import (
-    Checking,
-    Fields,
-    Flag,
-    ListOf,
-    MapOf,
-    Number,
-    Text,
-    items,
-    mapping,
-    number,
-    text,
-    texts,
-)
+from agent.documents import Value, items, mapping, number, text, texts
+from agent.sources.forms import Checking, Fields, Flag, ListOf, MapOf, Number, Text
 from agent.sources.node_configuration.kinds import values
-from agent.sources.node_configuration.kinds.kind import Given, Kind
-from agent.sources.node_configuration.kinds.references import REFERENCE, references
+from agent.sources.node_configuration.kinds.values import Given, Kind, several
 from agent.sources.node_configuration.model import LOG_RUNNER
 from agent.sources.report import Place
-from agent.spec import HealthCheck, Restart, Service, StartType, Want
-from agent.spec.foreign_endpoint import ForeignEndpoint
+from agent.spec import Command, EventSource, HealthCheck, Restart, Service, Shell, StartType, Want
+from agent.spec.networks import ForeignEndpoint
+from agent.spec.services import ContainerProgram
 
 _VARIABLE_OF_WINDOWS = re.compile("%[^%=]+%")
 _ARGUMENTS_BEHIND = re.compile(r"\.exe\s", re.IGNORECASE)
@@ -110,7 +97,7 @@ _SERVICE = Fields(
             most=20,
         ),
         "reads": ListOf(
-            REFERENCE, "What its program reads when it starts: it is restarted when that changes."
+            values.REFERENCE, "What its program reads when it starts: it is restarted when that changes."
         ),
         "restartsWith": ListOf(
             values.service_name_form(""),
@@ -157,7 +144,7 @@ def _service(checking: Checking, given: Given, place: Place) -> Service:
         _health(given),
         values.path(given, "makes"),
         log,
-        tuple(references(given.get("reads"))),
+        tuple(values.references(given.get("reads"))),
         texts(given.get("restartsWith")),
     )
 
@@ -234,4 +221,116 @@ def _services(checking: Checking, value: Value, place: Place) -> Iterator[tuple[
                 yield ForeignEndpoint(endpoint, program), (*here, "hostEndpoints", index)
 
 
-KIND = Kind(ListOf(_SERVICE, "Windows services.", most=200), _services)
+_SHELLS = {"cmd": Shell.CMD, "powershell": Shell.POWERSHELL}
+
+_COMMAND = Fields(
+    {
+        "name": values.name_form("For a person, and no other command's."),
+        "text": Text("The script, in UTF-8."),
+        "base64": values.BASE64,
+        "shell": Text("What runs it.", one_of=tuple(_SHELLS)),
+        "mayFail": Flag("An exit code that is not 0 is no reason to take the change back."),
+        "withinSeconds": values.seconds_form("It is ended after so long.", least=1),
+        "after": ListOf(
+            values.REFERENCE, "What has to be as wanted before. It is not run again when that changes."
+        ),
+    },
+    "Run once, and not again unless its script becomes another. What it did is never taken back.",
+    needed=("name",),
+    exactly_one=("text", "base64"),
+)
+
+
+def _command(checking: Checking, given: Given, place: Place) -> Command:
+    return Command(
+        text(given["name"]),
+        values.content(checking, given, place),
+        _SHELLS[text(given.get("shell")) or "cmd"],
+        given.get("mayFail") is True,
+        number(given.get("withinSeconds"), 3600.0),
+        tuple(values.references(given.get("after"))),
+    )
+
+
+_EVENT_SOURCE = Fields(
+    {
+        "name": Text(
+            "Under which programs write to the Application log.",
+            "a name without a backslash",
+            pattern=r"[^\\\x00-\x1f]+",
+            most=255,
+        ),
+        "messageFile": values.path_form("A program that carries the texts of its events."),
+    },
+    needed=("name", "messageFile"),
+)
+
+
+def _event_source(checking: Checking, given: Given, place: Place) -> EventSource:  # noqa: ARG001 - nothing of it can be wrong
+    return EventSource(text(given["name"]), PureWindowsPath(text(given["messageFile"])))
+
+
+_MADE = Fields(
+    {
+        "network": values.name_form("Its name, as cbr0 or flannel.4096."),
+        "hostEndpoint": values.name_form(
+            "The machine's own endpoint that the program makes in it, as cbr0_ep. One that is left of a lost"
+            " network is removed, since the program makes no other beside it."
+        ),
+    },
+    needed=("network",),
+)
+_PROGRAM = Fields(
+    {
+        "name": Text(
+            "Of its file. Only what runs in a container of containerd's is ever ended.",
+            "the name of a program such as kube-proxy.exe",
+            pattern=r"[A-Za-z0-9][-A-Za-z0-9._]*\.exe",
+            most=100,
+        ),
+        "makes": ListOf(
+            _MADE, "HNS networks that it makes when it starts; it is ended when one is lost.", most=20
+        ),
+        "needs": ListOf(
+            values.name_form(""),
+            "HNS networks that have to be there when it starts; it is ended when one was made anew, and they"
+            " are waited for before.",
+            most=20,
+        ),
+    },
+    needed=("name",),
+)
+
+
+def _container_programs(checking: Checking, value: Value, place: Place) -> Iterator[tuple[Want, Place]]:
+    for at, given in enumerate(map(mapping, items(value))):
+        here, name = (*place, at), text(given["name"])
+        made = [mapping(each) for each in items(given.get("makes"))]
+        makes, needs = tuple(text(each["network"]) for each in made), texts(given.get("needs"))
+        if both := sorted(set(makes).intersection(needs)):
+            checking.wrong((*here, "needs"), f"it makes {', '.join(both)} itself")
+        yield ContainerProgram(name, makes, tuple(needs)), here
+        for index, each in enumerate(made):
+            if "hostEndpoint" in each:
+                there = (*here, "makes", index, "hostEndpoint")
+                yield ForeignEndpoint(text(each["hostEndpoint"]), name), there
+
+
+KINDS: Mapping[str, Kind] = {
+    "services": Kind(ListOf(_SERVICE, "Windows services.", most=200), _services),
+    "commands": several(ListOf(_COMMAND, "Somebody's own commands.", most=200), _command),
+    "eventSources": several(
+        ListOf(_EVENT_SOURCE, "Names under which programs write to Windows' event log.", most=100),
+        _event_source,
+    ),
+    "containerPrograms": Kind(
+        ListOf(
+            _PROGRAM,
+            "Programs in HostProcess containers, as DaemonSets bring kube-proxy and Flannel, that tell HNS"
+            " what it forgets. When it has started anew the resident service ends their processes, so that"
+            " the kubelet starts their containers anew.",
+            most=20,
+        ),
+        _container_programs,
+    ),
+}

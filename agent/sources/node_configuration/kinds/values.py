@@ -1,17 +1,51 @@
-"""Values that several kinds have: their forms, and how they are made typed."""
+"""What one field of a document says of a node, and the values that several of them have."""
 
 import base64
 import binascii
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import PureWindowsPath
 
-from agent.sources.forms import Checking, Number, Text, text
+from agent.documents import Value, items, mapping, text
+from agent.sources.forms import Checking, Fields, Form, ListOf, Number, Text
 from agent.sources.kubelet.quantities import quantity
-from agent.sources.node_configuration.kinds.kind import Given
+from agent.sources.node_configuration.model import RemoteFile
 from agent.sources.report import Place
 from agent.sources.windows_paths import windows_path_fault
-from agent.spec import Inline, Protection
-from agent.spec.artifact import SIZE_LIMIT
+from agent.spec import Inline, Key, Protection, Want
+from agent.spec.files import SIZE_LIMIT
+
+Given = dict[str, Value]
+Wanted = Want | RemoteFile
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    form: Form
+    wanted: Callable[[Checking, Value, Place], Iterator[tuple[Wanted, Place]]]
+    """Of a value that has its form; what else is wrong goes into the checking. With its place each."""
+
+
+def several(form: ListOf, of_one: Callable[[Checking, Given, Place], Wanted]) -> Kind:
+    """A list, each item of which is a resource."""
+
+    def wanted(checking: Checking, value: Value, place: Place) -> Iterator[tuple[Wanted, Place]]:
+        for number, item in enumerate(items(value)):
+            here = (*place, number)
+            yield of_one(checking, mapping(item), here), here
+
+    return Kind(form, wanted)
+
+
+def single(form: Form, of_it: Callable[[Checking, Value, Place], Iterable[Wanted]]) -> Kind:
+    """A value that is there once in a document."""
+
+    def wanted(checking: Checking, value: Value, place: Place) -> Iterator[tuple[Wanted, Place]]:
+        for each in of_it(checking, value, place):
+            yield each, place
+
+    return Kind(form, wanted)
+
 
 DAY = 86_400
 """In seconds."""
@@ -117,3 +151,32 @@ def _utf8(checking: Checking, given: str, place: Place) -> bytes:
     except UnicodeEncodeError:
         checking.wrong(place, "it has half a character, which no file in UTF-8 can hold")
         return b""
+
+
+_FORMS = {
+    "file": path_form("The file of this path."),
+    "directory": path_form("The folder of this path."),
+    "service": service_name_form("The service of this name."),
+    "environmentVariable": VARIABLE,
+    "command": name_form("The command of this name."),
+    "network": name_form("The container network of this name."),
+    "containerdConfiguration": path_form("containerd's configuration file of this path."),
+    "windowsFeature": FEATURE,
+}
+_KINDS = {
+    "environmentVariable": "environment_variable",
+    "network": "hns_network",
+    "containerdConfiguration": "containerd_configuration",
+    "windowsFeature": "windows_feature",
+}
+"""Of the specification, where its name is another."""
+_BY_PATH = ("file", "directory", "containerdConfiguration")
+
+REFERENCE = Fields(_FORMS, "Something else that is wanted of the node.", exactly_one=tuple(_FORMS))
+
+
+def references(given: Value) -> Iterator[Key]:
+    for reference in map(mapping, items(given)):
+        for field, value in reference.items():
+            name = text(value)
+            yield Key(_KINDS.get(field, field), str(PureWindowsPath(name)) if field in _BY_PATH else name)

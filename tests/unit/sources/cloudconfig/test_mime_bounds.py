@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.sources.cloudconfig import mime_bounds
+from agent.sources.cloudconfig import parts
 from unit.sources.cloudconfig.loaded import error, made, multipart, scripts
 
 HEADS = b"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n"
@@ -88,7 +88,7 @@ def test_it_is_refused_before_it_is_parsed(name: str, monkeypatch: pytest.Monkey
     raw, expected = HOSTILE[name]
     parsed = _counted(monkeypatch)
     assert error(raw) == expected
-    assert max(parsed, default=0) <= mime_bounds.LONGEST_HEADER
+    assert max(parsed, default=0) <= parts.LONGEST_HEADER
 
 
 def _counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:

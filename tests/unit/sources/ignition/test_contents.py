@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from agent.sources.ignition.contents import BLOCK, PLAIN, Hash, Packing, Unsound, in_blocks
+from agent.sources.ignition.model import BLOCK, PLAIN, Hash, Packing, Unsound, in_blocks
 
 _LIMIT = 1 << 30
 _ZIPPED = Packing(compressed=True)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.sources.ignition import dataurl
+from agent.sources.ignition import rules
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from agent.sources.ignition import dataurl
     ],
 )
 def test_decoded(url: str, data: bytes) -> None:
-    assert dataurl.decode(url) == data
+    assert rules.decode_data_url(url) == data
 
 
 @pytest.mark.parametrize(
@@ -72,11 +72,11 @@ def test_decoded(url: str, data: bytes) -> None:
     ],
 )
 def test_not_decodable(url: str, why: str) -> None:
-    with pytest.raises(dataurl.NotDecodable, match=why.replace("+", r"\+")):
-        dataurl.decode(url)
+    with pytest.raises(rules.NotDecodable, match=why.replace("+", r"\+")):
+        rules.decode_data_url(url)
 
 
 def test_every_byte_in_every_spelling() -> None:
     for value in range(256):
         for spelling in (f"{value:02x}", f"{value:02X}", f"{value >> 4:x}{value & 15:X}"):
-            assert dataurl.decode(f"data:,a%{spelling}b") == b"a" + bytes([value]) + b"b"
+            assert rules.decode_data_url(f"data:,a%{spelling}b") == b"a" + bytes([value]) + b"b"

@@ -8,8 +8,7 @@ import sys
 import pytest
 
 from agent.sources import ignition
-from agent.sources.ignition.findings import Finding
-from agent.sources.ignition.positions import duplicate_keys, line_and_column, locate
+from agent.sources.ignition.document import Finding, duplicate_keys, line_and_column, locate
 from agent.sources.report import Severity
 
 _VERSION = b'"ignition":{"version":"3.2.0"}'

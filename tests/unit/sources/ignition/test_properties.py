@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.sources import ignition, urls
-from agent.sources.ignition import dataurl, unitfile
-from agent.sources.ignition.contents import Packing, Unsound, in_blocks
+from agent.sources.ignition import rules, unitfile
+from agent.sources.ignition.model import Packing, Unsound, in_blocks
 
 _DATA = Path(__file__).parents[3] / "data" / "ignition"
 _DOCUMENTS = [path.read_bytes() for path in sorted(_DATA.glob("*.ign"))]
@@ -112,8 +112,8 @@ def test_damaged_documents(seed: int) -> None:
 def test_any_data_url(text: str) -> None:
     for url in (text, f"data:{text}", f"data:;base64,{text}", f"data:,{text}"):
         try:
-            assert len(dataurl.decode(url)) <= len(url)
-        except dataurl.NotDecodable as fault:
+            assert len(rules.decode_data_url(url)) <= len(url)
+        except rules.NotDecodable as fault:
             assert str(fault).isprintable()
 
 

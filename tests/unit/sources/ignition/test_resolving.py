@@ -14,8 +14,8 @@ import pytest
 
 from agent.sources import ignition
 from agent.sources.ignition import FetchFailed, Inline, Limits, Request
-from agent.sources.ignition.findings import Findings
-from agent.sources.ignition.obtaining import Unobtainable, obtained
+from agent.sources.ignition.compiling import Unobtainable, obtained
+from agent.sources.ignition.document import Findings
 
 _DATA = Path(__file__).parents[3] / "data" / "ignition"
 _WORKER = (_DATA / "worker-3.2.ign").read_bytes()

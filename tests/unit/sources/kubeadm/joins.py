@@ -9,8 +9,8 @@ from agent.sources.kubeadm.cluster import Cluster
 from agent.sources.kubeadm.compiling import Found, Join, compile_join
 from agent.sources.kubeadm.patches import read_patches
 from agent.sources.kubeadm.reading import read
+from agent.sources.kubelet.folders import ARGUMENTS_FILE, KUBELET_LOG, LogRunner, Placement
 from agent.sources.kubelet.node import Kubelet, Node
-from agent.sources.kubelet.placement import ARGUMENTS_FILE, KUBELET_LOG, LogRunner, Placement
 from agent.spec import File, Inline, Service, Specification
 
 DATA = Path(__file__).parents[3] / "data" / "kubeadm"

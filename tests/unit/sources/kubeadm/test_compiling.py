@@ -9,9 +9,9 @@ import yaml
 
 from agent.sources.kubeadm.cluster import Cluster
 from agent.sources.kubeadm.compiling import Found
-from agent.sources.kubeadm.places import KUBELET_CONF
+from agent.sources.kubeadm.model import KUBELET_CONF
+from agent.sources.kubelet.folders import Placement
 from agent.sources.kubelet.node import Node
-from agent.sources.kubelet.placement import Placement
 from agent.spec import Certificates, Directory, Effect, File, Key, Protection
 from unit.sources.kubeadm.beside_kubeadm import BETTER, differences
 from unit.sources.kubeadm.joins import (

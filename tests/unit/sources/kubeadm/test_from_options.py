@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from agent.sources.kubeadm.from_options import JoinOptions, from_options, with_options
 from agent.sources.kubeadm.model import BootstrapToken, Discovery, JoinConfiguration, NodeRegistration
+from agent.sources.kubeadm.reading import JoinOptions, from_options, with_options
 
 HASH = "sha256:" + "0123456789abcdef" * 4
 TOKEN = "abcdef.0123456789abcdef"  # noqa: S105 - of no cluster

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from agent.sources import node_names
+from agent.sources.durations import seconds
 from agent.sources.kubeadm import runtime_endpoint
-from agent.sources.kubeadm.durations import seconds
-from agent.sources.kubeadm.model import Argument, NodeRegistration
-from agent.sources.kubeadm.naming import node_name
-from agent.sources.kubeadm.version_skew import fault
+from agent.sources.kubeadm.cluster import skew_fault
+from agent.sources.kubeadm.model import Argument, NodeRegistration, node_name
 
 
 @pytest.mark.parametrize(
@@ -80,7 +79,7 @@ def test_where_no_runtime_is(given: str) -> None:
     ],
 )
 def test_versions_that_go_together(kubelet: str, server: str, cluster: str) -> None:
-    assert fault(kubelet, server, cluster) is None
+    assert skew_fault(kubelet, server, cluster) is None
 
 
 @pytest.mark.parametrize(
@@ -122,7 +121,7 @@ def test_versions_that_go_together(kubelet: str, server: str, cluster: str) -> N
     ],
 )
 def test_versions_that_do_not(kubelet: str, server: str, cluster: str, message: str) -> None:
-    assert fault(kubelet, server, cluster) == message
+    assert skew_fault(kubelet, server, cluster) == message
 
 
 @pytest.mark.parametrize(

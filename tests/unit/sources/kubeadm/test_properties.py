@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent import documents
+from agent.sources.durations import in_full, seconds
 from agent.sources.kubeadm.arguments_file import VARIABLE
 from agent.sources.kubeadm.cluster import Cluster, read_cluster
 from agent.sources.kubeadm.compiling import Found, compile_join
-from agent.sources.kubeadm.durations import in_full, seconds
 from agent.sources.kubeadm.kubelet_arguments import KubeletArguments
 from agent.sources.kubeadm.patches import read_patches
 from agent.sources.kubeadm.reading import read

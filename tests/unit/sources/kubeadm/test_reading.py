@@ -80,7 +80,6 @@ def test_version_1beta4_with_all_that_a_worker_can_have() -> None:
             (Argument("node-labels", "pool=blue"), Argument("v", "4"), Argument("node-labels", "zone=1")),
             ("Hostname", "Swap"),
             "Never",
-            image_pull_serial=False,
         ),
         r"C:\pki\cluster.crt",
         Timeouts(90.0, 90.0, 7200.0, 60.0),
@@ -93,7 +92,7 @@ def test_version_1beta4_with_all_that_a_worker_can_have() -> None:
 def test_what_is_not_said_is_as_kubeadm_has_it() -> None:
     assert taken(HEAD + DISCOVERY) == JoinConfiguration(
         Discovery(BootstrapToken(TOKEN, "10.0.0.1:6443", (HASH,)), None, TOKEN),
-        NodeRegistration("", "", None, (), (), "IfNotPresent", image_pull_serial=True),
+        NodeRegistration("", "", None, (), (), "IfNotPresent"),
         "C:/etc/kubernetes/pki/ca.crt",
         Timeouts(240.0, 60.0, 300.0, 300.0),
     )

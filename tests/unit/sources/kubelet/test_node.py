@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from agent.sources.kubelet import feature_gates
-from agent.sources.kubelet.labels import is_label, may_set
-from agent.sources.kubelet.node import NEWEST, OLDEST, Kubelet, Node
+from agent.sources.kubelet.node import NEWEST, OLDEST, Kubelet, Node, is_label, may_set
 from agent.sources.kubelet.quantities import quantity
 
 

@@ -18,8 +18,7 @@ from agent.sources.kubelet.flags import FLAGS, Treatment
 from agent.sources.kubelet.node import Kubelet, Node
 from agent.sources.kubelet.translation import WindowsKubelet, on_windows
 from agent.sources.systemd.environment import Word
-from agent.sources.systemd.service import read_service
-from agent.sources.systemd.unit_files import gather
+from agent.sources.systemd.service import gather, read_service
 from unit.sources.kubelet.worked_examples import UNIT, carried, names
 
 MINORS = st.integers(min_value=10, max_value=40)

@@ -7,8 +7,7 @@ import pytest
 from agent.sources.kubelet.decisions import About, Outcome, notes_of
 from agent.sources.kubelet.node import Kubelet, Node
 from agent.sources.kubelet.translation import WindowsKubelet, on_windows
-from agent.sources.systemd.service import read_service
-from agent.sources.systemd.unit_files import UnitFile
+from agent.sources.systemd.service import UnitFile, read_service
 
 CONFIGURATION = b"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: 1\n"
 NODE = Node()

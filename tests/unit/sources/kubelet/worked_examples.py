@@ -11,8 +11,7 @@ from typing import Any
 
 from agent.sources.kubelet.node import RUNTIME_ENDPOINT, Kubelet, Node
 from agent.sources.kubelet.translation import WindowsKubelet, on_windows
-from agent.sources.systemd.service import read_service
-from agent.sources.systemd.unit_files import gather
+from agent.sources.systemd.service import gather, read_service
 
 FOLDER = Path(__file__).parents[4] / "tests" / "data" / "kubelet"
 UNIT = "kubelet.service"

@@ -11,10 +11,7 @@ import pytest
 
 from agent.sources.node_configuration.pod_network import Node, PodNetwork, pod_network
 from agent.spec import File, Key
-from agent.spec.hns_endpoint import HnsEndpoint
-from agent.spec.hns_network import HnsNetwork, NetworkType, Subnet
-from agent.spec.ip_forwarding import IpForwarding
-from agent.spec.route import Route
+from agent.spec.networks import HnsEndpoint, HnsNetwork, IpForwarding, NetworkType, Route, Subnet
 
 SETTINGS = json.dumps({"name": "cbr0"})
 MACHINE = [("Ethernet", "192.0.2.10/24"), ("Storage", "198.51.100.10/24"), ("Ethernet", "fe80::1/64")]

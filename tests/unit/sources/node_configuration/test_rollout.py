@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.sources.node_configuration.model import Rollout
-from agent.sources.node_configuration.rollout import Turn, turn
+from agent.sources.node_configuration.model import Rollout, Turn, turn
 
 NODES = [f"win-{number}.example.com" for number in range(5000)]
 HOUR = 3600.0

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.sources.signatures.minisign import verifies
+from agent.sources.signatures import verifies
 
 ORDER = 2**252 + 27742317777372353535851937790883648493
 

@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 
 from agent.sources.systemd.environment import expand, load, read_file
-from agent.sources.systemd.service import read_service
-from agent.sources.systemd.specifiers import Resolved
-from agent.sources.systemd.unit_files import UnitFile
+from agent.sources.systemd.service import UnitFile, read_service
+from agent.sources.systemd.words import Resolved
 
 
 def read(text: str | bytes) -> dict[str, str]:

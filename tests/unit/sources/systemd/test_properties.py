@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.sources.systemd.environment import expand, load, names, read_file
-from agent.sources.systemd.service import Service, read_service
-from agent.sources.systemd.specifiers import Resolved
-from agent.sources.systemd.unit_files import UnitFile, gather, read_unit
-from agent.sources.systemd.words import LENIENT, PLAIN, STRICT, VALUE, BadWord, split
+from agent.sources.systemd.service import Service, UnitFile, gather, read_service, read_unit
+from agent.sources.systemd.words import LENIENT, PLAIN, STRICT, VALUE, BadWord, Resolved, split
 
 TELLING = st.text(alphabet="ab=[]\\\"'#;%$${}:-@+! \t\n\r\0é\ud800/*?xu01n", max_size=60)
 LINES = st.lists(

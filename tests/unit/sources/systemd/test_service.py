@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.sources.systemd.service import Command, Service, read_service
-from agent.sources.systemd.unit_files import UnitFile
+from agent.sources.systemd.service import Command, Service, UnitFile, read_service
 
 NODE = {"H": "win1.example.org", "l": "win1", "w": "10.0.20348"}
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.sources.systemd.unit_files import UnitFile, gather, read_unit
+from agent.sources.systemd.service import UnitFile, gather, read_unit
 
 
 def settings(text: str | bytes) -> list[tuple[str, str, str]]:

@@ -1,4 +1,4 @@
-"""A Windows service."""
+"""What runs on a machine: Windows services, commands that run once, programs in HostProcess containers."""
 
 import enum
 from collections.abc import Iterable, Mapping
@@ -7,9 +7,9 @@ from pathlib import PureWindowsPath
 
 from agent.redaction import has_secret
 from agent.secret_fields import registers_secrets
-from agent.spec.host_name import HOST_NAME, is_named
-from agent.spec.proxy import proxy_variables
-from agent.spec.want import Key, NamedWant, Want
+from agent.spec.files import Content
+from agent.spec.machine import HOST_NAME, is_named, proxy_variables
+from agent.spec.specification import Key, NamedWant, Want
 
 
 class StartType(enum.Enum):
@@ -100,3 +100,90 @@ def _of_proxy(others: Iterable[Want]) -> Mapping[str, str]:
     if not any(each.kind == "proxy" for each in others):
         return {}
     return proxy_variables(others)
+
+
+class Shell(enum.Enum):
+    CMD = "cmd.exe"
+    POWERSHELL = "PowerShell"
+
+
+@registers_secrets
+@dataclass(frozen=True, slots=True)
+class Command(NamedWant):
+    """A person's own commands, run once.
+
+    Run when its turn comes, and not again unless its script becomes another.
+
+    Nobody can know what it does, so nothing of that is taken back; and one that was cut off is run anew from
+    its beginning.
+    """
+
+    kind = "command"
+
+    name: str
+    """For a person, and no other command's: preKubeadmCommands 2."""
+    script: Content = field(repr=False)
+    """Whole, as the shell reads it from a file: with its line ends and in its encoding."""
+    shell: Shell = Shell.CMD
+    may_fail: bool = False
+    """An exit code that is not 0 is remembered, and no reason to take the run back."""
+    within_seconds: float = 3600.0
+    after: tuple[Key, ...] = ()
+    """What has to be as wanted before. It is not run again when that changes."""
+
+    @property
+    def uses(self) -> tuple[Key, ...]:
+        return self.after
+
+    def beside(self, others: Iterable[Want]) -> Want:
+        """It may make something of the machine's name."""
+        return replace(self, after=(*self.after, HOST_NAME)) if is_named(others) else self
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerProgram(NamedWant):
+    """A program in HostProcess containers that tells Windows' Host Networking Service what that forgets.
+
+    Others bring it. When what it told is lost its process is ended; its container starts another.
+    """
+
+    kind = "container_program"
+
+    name: str
+    """Its file's: kube-proxy.exe."""
+    makes: tuple[str, ...] = ()
+    """Networks that it makes when it starts."""
+    needs: tuple[str, ...] = ()
+    """Networks that have to be there when it starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventSource(NamedWant):
+    """A name under which programs write to Windows' Application log."""
+
+    kind = "event_source"
+
+    name: str
+    message_file: PureWindowsPath
+    """A program that carries the texts of its events, so that Event Viewer can show them."""
+
+    @property
+    def uses(self) -> tuple[Key, ...]:
+        return (Key("file", str(self.message_file)),)
+
+
+W32TIME = "W32Time"
+
+
+@dataclass(frozen=True, slots=True)
+class TimeService(Want):
+    """Windows' own service that keeps the clock right.
+
+    Started with Windows, and running. Where it takes the time from is not said here.
+    """
+
+    kind = "time_service"
+
+    @property
+    def key(self) -> Key:
+        return Key(self.kind, W32TIME)
