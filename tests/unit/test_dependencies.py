@@ -30,7 +30,7 @@ USED_BY = {
     "certifi": {"agent.fetch"},
     "cryptography": {
         "agent.certificates",
-        "agent.fetch.failure",
+        "agent.fetch.tls_failure",
         "agent.kube.access",
         "agent.kube.discovery",
         "agent.sources.signatures",
