@@ -50,8 +50,6 @@ def run(request: Request) -> int:
     host = open_or_imagine(request) if is_look else open_machine(request)
     if not is_look:
         check_restart(request, host)
-        if request.has(options.KUBERNETES_VERSION):
-            check_program(request, host)
     asking = Asking(ignored_checks(request))
     folder = own_folder(request, host)
     wanted = _wanted(request, host, asking, folder)
@@ -59,6 +57,8 @@ def run(request: Request) -> int:
         _refuse_identity(request, host, wanted)
     if not is_imagined(request):
         refuse_unfit(machine_findings(request, host, asking, None, checks=_CHECKS), asking)
+    if request.has(options.KUBERNETES_VERSION) and not is_look:
+        check_program(request, host)
     if is_look:
         also = [f"{PROGRAM} and {KUBEADM} are laid out in {folder}"]
         plan = together([stages.foreseen(host, stage) for stage in wanted])

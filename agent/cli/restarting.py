@@ -45,7 +45,6 @@ def check_restart(request: Request, host: Host) -> None:
     """
     if not request.has(options.ALLOW_REBOOT):
         return
-    check_program(request, host)
     if _STANDARD_INPUT in request.values.values():
         text = " runs this again after the restart: give files, not standard input"
         raise options.ALLOW_REBOOT.misused(text)
@@ -67,6 +66,7 @@ def check_restart(request: Request, host: Host) -> None:
                 f" change {open_one}: put it where only administrators may write, or leave the option out",
                 where=option.name,
             )
+    check_program(request, host)
 
 
 def _as_windows_reads(request: Request, name: str) -> PureWindowsPath | None:

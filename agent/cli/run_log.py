@@ -1,4 +1,6 @@
-"""What wmcb did on this machine: C:\\ProgramData\\wmcb\\logs\\wmcb.log, and Windows' event log."""
+"""What wmcb did on this machine: C:\\ProgramData\\wmcb\\logs\\wmcb.log, Windows' event log, and
+the warnings that were printed before.
+"""
 
 import enum
 import time

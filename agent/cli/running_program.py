@@ -35,7 +35,12 @@ def running_program(request: Request, host: Host) -> Iterator[PureWindowsPath]:
 
 
 def check_program(request: Request, host: Host) -> None:
-    """Raise before a run what `running_program` would raise at its end."""
+    """Raise before a run what `running_program` would raise at its end.
+
+    Without administrator's rights the run is refused for that, and some folders cannot be judged.
+    """
+    if not host.access.is_administrator():
+        return
     with running_program(request, host):
         pass
 

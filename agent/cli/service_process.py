@@ -126,7 +126,7 @@ def served(
 
 
 def _is_node() -> bool:
-    """Of this machine, without its host, which takes 3 MB; `sandbox_service` has the same with it."""
+    """Of this machine, without its host, which takes 3 MB; `resident_service` has the same with it."""
     folder = f"{os.environ.get('PROGRAMDATA', '')}\\wmcb"
     return any(os.path.exists(f"{folder}\\{name}") for name in ("node.json", "journal"))  # noqa: PTH110
 

@@ -128,6 +128,9 @@ class _Fetching:
 
     def blocks(self) -> Generator[bytes, None, None]:
         origin = address.parse(self._request.url)
+        # What takes long to load is loaded before the time counts.
+        from agent.fetch.session import Session  # noqa: F401, PLC0415 - requests, 0.2 s under Wine
+
         with self._deadline.within(self._limits.total, f"not all of the answer of {origin.place} came"):
             retries = self._retries()
             while True:

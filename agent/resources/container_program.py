@@ -1,6 +1,7 @@
 """Programs in HostProcess containers, which are the machine's processes below the shim of a pod."""
 
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from agent.host.networks import HNS
 from agent.host.port import Host, ProcessInfo
@@ -13,6 +14,7 @@ class ContainerProgramResource(Kind[ContainerProgram]):
 
     firm = frozenset[str]()
     kept_by = HNS
+    wanted_of_all: ClassVar[State] = {}
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - whether it is there is its cluster's affair
         return {}

@@ -111,7 +111,7 @@ class Kind(Generic[W]):
     """`registry_keys` of all alike."""
     comes_later = False
     """Whether it is made by what comes after its own step, so that how it is is known at the run's end."""
-    wanted_of_all: ClassVar[State] = {}
+    wanted_of_all: ClassVar[State]
     """`wanted` of all alike."""
 
     def wanted(self, want: W) -> State:  # noqa: ARG002 - of some kinds all are alike

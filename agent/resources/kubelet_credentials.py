@@ -18,6 +18,7 @@ class CredentialsResource(Kind[Want]):
 
     firm = frozenset()
     comes_later = True
+    wanted_of_all: ClassVar[State] = {}
 
     def observe(self, host: Host, name: str, wanted: State) -> State | None:  # noqa: ARG002 - it is cheap
         return {"there": True} if is_file(host.files, PureWindowsPath(name)) else None

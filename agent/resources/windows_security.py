@@ -147,11 +147,13 @@ class DefenderExclusionResource(Setting[DefenderExclusion]):
             return f"this Windows has no Microsoft Defender to exclude {want.key.name} from; leave it out"
         return None
 
-    def put(self, host: Host, name: str, state: State) -> None:
-        if state != _EXCLUDED:
-            self.take_away(host, name)
-        elif not self._is_there(host, name):
+    def put(self, host: Host, name: str, state: State) -> None:  # noqa: ARG002 - it has one state
+        if not self._is_there(host, name):
             self._exclude(host, name)
+
+    def restore(self, host: Host, name: str, before: State | None, manner: State, kept: Kept) -> str | None:
+        """Where there was no Defender, nothing was excluded."""
+        return super().restore(host, name, None if before == _NOBODY_LOOKS else before, manner, kept)
 
     def take_away(self, host: Host, name: str) -> str | None:
         what, _, path = name.partition(" ")

@@ -61,14 +61,14 @@ class Protection(enum.Enum):
 class Want:
     """A resource as it is wanted. Each kind is a frozen dataclass of its own.
 
-    A kind has one class in agent.spec, which says what can be wanted, and one module of the kind's name in
-    agent.resources, which makes it so.
+    A kind has one class in agent.spec, which says what can be wanted, and one in agent.resources, which makes
+    it so.
     """
 
     __slots__ = ()
 
     kind: ClassVar[str]
-    """The name of its module in agent.resources."""
+    """By which `agent.resources.kind_named` finds the class that makes it so."""
 
     @property
     def key(self) -> Key:

@@ -1,4 +1,4 @@
-"""PyInstaller runs this before the program: its modules are read through one open file, and out of no ZIP.
+"""PyInstaller runs this before the program: its modules are read through an open file, and out of no ZIP.
 
 PyInstaller's loader opens the program's own file for each module, so that it may be renamed. To open a file
 takes long where a scanner looks at it, and under Wine: 1.5 ms for each of 300 modules.
@@ -8,41 +8,27 @@ import _winapi
 import msvcrt
 import os
 import sys
+import threading
 import zipimport
+from contextlib import AbstractContextManager, nullcontext
 from io import BufferedReader
-from threading import Lock
 
 import pyimod01_archive  # type: ignore[import-not-found]  # PyInstaller's loader
 
 assert sys.platform == "win32"
 
 _FILE_SHARE_READ, _FILE_SHARE_DELETE = 0x1, 0x4
+_of_thread = threading.local()
 
 
-class _OpenArchive:
-    """The file of the archive: `with` gives it to one thread at a time, and leaves it open."""
-
-    def __init__(self, name: str) -> None:
+def _open_once(name: str, _mode: str) -> AbstractContextManager[BufferedReader]:
+    """Stand for open() in PyInstaller's reader of archives, which seeks and reads: each thread has a file."""
+    if not hasattr(_of_thread, "file"):
         # Unlike Python's open(), this lets others rename the file meanwhile.
         share = _FILE_SHARE_READ | _FILE_SHARE_DELETE
         handle = _winapi.CreateFile(name, _winapi.GENERIC_READ, share, 0, _winapi.OPEN_EXISTING, 0, 0)
-        self._file = os.fdopen(msvcrt.open_osfhandle(handle, os.O_RDONLY | os.O_BINARY), "rb")
-        self._lock = Lock()
-
-    def __enter__(self) -> BufferedReader:
-        self._lock.acquire()
-        return self._file
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
-
-
-_opened: dict[str, _OpenArchive] = {}
-
-
-def _open_once(name: str, _mode: str) -> _OpenArchive:
-    """Stand for open() in PyInstaller's reader of archives."""
-    return _opened.get(name) or _opened.setdefault(name, _OpenArchive(name))
+        _of_thread.file = os.fdopen(msvcrt.open_osfhandle(handle, os.O_RDONLY | os.O_BINARY), "rb")
+    return nullcontext(_of_thread.file)
 
 
 pyimod01_archive.open = _open_once

@@ -1,4 +1,5 @@
-"""The folder of patches (patches.directory, --patches): which of its files are for the kubelet, and how.
+"""The folder of patches (patches.directory, --patches): which of its files are for the kubelet, how each
+is applied.
 
 A name is TARGET, anything, +TYPE, .yaml or .json, such as kubeletconfiguration0+merge.yaml. Of the targets a
 worker has only kubeletconfiguration.

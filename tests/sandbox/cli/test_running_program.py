@@ -47,6 +47,38 @@ def test_a_program_in_a_folder_of_users_is_refused_before_anything_changes(
     assert bare.host.services.read("wmcb") is None
 
 
+FIRST_OF_ALL = {
+    "no administrator": (
+        ("prepare", "--kubernetes-version", "v1.36.3"), {"administrator": False}, 3,
+        "administrator: an administrator is needed",
+    ),
+    "no administrator, with a restart": (
+        ("prepare", "--node-config", "{document}", "--allow-reboot"), {"administrator": False}, 3,
+        "administrator: an administrator is needed",
+    ),
+    "no release": (
+        ("prepare", "--kubernetes-version", "nonsense"), {"administrator": True}, 2,
+        "--kubernetes-version nonsense",
+    ),
+    "standard input, with a restart": (
+        ("prepare", "--node-config", "-", "--allow-reboot"), {"administrator": True}, 2, "not standard input",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "facts", "code", "text"), FIRST_OF_ALL.values(), ids=FIRST_OF_ALL)
+def test_what_else_is_wrong_comes_first(
+    bare: Machine, words: tuple[str, ...], facts: dict[str, bool], code: int, text: str
+) -> None:
+    _, document = given(bare, NAMED)
+    bare.wmcb("status")
+    bare.host.files.set_descriptor(TEMP, SecurityDescriptor.parse(OPEN))
+    bare.facts(**facts)
+    answer = bare.wmcb(*(word.format(document=document) for word in words))
+    assert answer.code == code, answer.err
+    assert text in answer.err
+
+
 @pytest.mark.parametrize(
     ("place", "sddl"),
     [
