@@ -33,6 +33,8 @@ _MOST_BEGINNINGS = 3
 """From the first byte, of what changes while it comes, or comes from a server that cannot go on."""
 RESERVE = 256 << 20
 """Bytes that stay free, for Windows and the services that run meanwhile."""
+_BETWEEN_LOOKS = 16 << 20
+"""Bytes between two questions for free space."""
 _MEBIBYTE = 1 << 20
 
 
@@ -222,12 +224,14 @@ class Receiving:
     def _counted(self, blocks: Iterator[bytes], begun: Begun, hashing: Hashing) -> Iterator[bytes]:
         told = begun.tag
         written = begun.received
+        looked = -_BETWEEN_LOOKS
         for block in blocks:
             written += len(block)
             if written > self._artifact.size_limit:  # of a folder's or a share's, which no fetch has judged
                 raise self._too_large(f"it is larger than {in_bytes(self._artifact.size_limit)}")
-            whole = begun.size if begun.size is not None else written
-            self._room.require(self._artifact.name, max(whole - written, 0) + len(block))
+            if written - looked >= _BETWEEN_LOOKS:
+                looked, whole = written, begun.size if begun.size is not None else written
+                self._room.require(self._artifact.name, max(whole - written, 0) + len(block))
             if begun.tag != told:
                 told = begun.tag
                 document = json.dumps({"tag": told}).encode()

@@ -18,6 +18,7 @@ from agent.cli.checking import ADMINISTRATOR_CHECK, ignored_checks, machine_find
 from agent.cli.engine_run import Told, display, recorded
 from agent.cli.failure import DONE, GO_ON_AFTER_RESTART, BadInput, BadUsage, Failure, Interrupted
 from agent.cli.given import given_file, refuse_another_kind
+from agent.cli.ignition import IgnitionFetch
 from agent.cli.inputs import asking_for, confirmation, not_foreseen
 from agent.cli.join_configuration import as_worker, check_options
 from agent.cli.joined_node import refuse_node_of_ignition
@@ -27,7 +28,7 @@ from agent.cli.machine import is_sandbox, open_machine
 from agent.cli.options import CONFIG
 from agent.cli.plan_documents import user_data_document
 from agent.cli.streams import say, tell
-from agent.cli.wanted import IgnitionFetch, fit_for
+from agent.cli.wanted import fit_for
 from agent.engine import run as engine
 from agent.engine.run import Done
 from agent.host.port import Host

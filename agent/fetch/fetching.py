@@ -119,6 +119,9 @@ class _Fetching:
     def __init__(
         self, request: Request, limits: Limits, clock: Clock, notice: Callable[[str], None], begun: Begun
     ) -> None:
+        from agent.fetch.session import Session  # noqa: PLC0415 - requests, 0.2 s under Wine
+
+        self._session = Session  # loaded before the time counts
         self._request = request
         self._limits = limits
         self._clock = clock
@@ -128,9 +131,6 @@ class _Fetching:
 
     def blocks(self) -> Generator[bytes, None, None]:
         origin = address.parse(self._request.url)
-        # What takes long to load is loaded before the time counts.
-        from agent.fetch.session import Session  # noqa: F401, PLC0415 - requests, 0.2 s under Wine
-
         with self._deadline.within(self._limits.total, f"not all of the answer of {origin.place} came"):
             retries = self._retries()
             while True:
@@ -177,12 +177,13 @@ class _Fetching:
     def _asked(self, there: Address, origin: Address) -> Answer:
         from agent.fetch import trust  # noqa: PLC0415 - truststore and ssl
         from agent.fetch.connection import Server, Waits  # noqa: PLC0415 - urllib3
-        from agent.fetch.session import Session  # noqa: PLC0415 - requests, 0.2 s under Wine
 
         trusted = partial(trust.machine_and, self._request.authorities)
         server = Server(there, self._request.proxies.proxy(there), trusted, trusted)
         waits = Waits(self._deadline, self._limits.answer, self._limits.silence)
-        return Session(server).ask(self._request.method, there.target, self._headers(there, origin), waits)
+        return self._session(server).ask(
+            self._request.method, there.target, self._headers(there, origin), waits
+        )
 
     def _headers(self, there: Address, origin: Address) -> Headers:
         headers = {
