@@ -5,6 +5,7 @@ A machine that is no node yet has it, too: what only a node needs is imported wh
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from service.program import Wishing
     from service.telling import Telling
     from service.work_queue import Signals
+
+_MOST_NEW_OBJECTS = 2_000
+"""New objects until garbage is collected, as Python has it. The limit of commands, which end soon, costs 3 MB."""
 
 
 def run(request: Request) -> int:
@@ -118,6 +122,7 @@ def served(
         return serve(request, name, program)
     try:
         if sys.platform == "win32":
+            gc.set_threshold(_MOST_NEW_OBJECTS)
             return serve_windows(name, program(_is_node))
         else:  # noqa: RET505 - or the type checker finds it unreachable on Windows
             return open_machine(request).services.serve(name, program(_is_node))

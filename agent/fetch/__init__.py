@@ -5,7 +5,6 @@ name look-up that ends, limits of size, going on where a body broke off, Go's ru
 https to http, and failures in words that say what to do.
 """
 
-import platform
 import sys
 from types import ModuleType
 
@@ -19,6 +18,3 @@ sys.modules.setdefault("charset_normalizer", _guesses_nothing)
 # While it is imported, requests asks for the path of a list of authorities, which the exe does not carry. No
 # connection of ours uses one.
 certifi.where = str
-if sys.platform == "win32":
-    # truststore asks while it is imported. platform asks WMI for that: 0.4 s under Wine.
-    platform.system = lambda: "Windows"

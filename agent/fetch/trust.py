@@ -3,13 +3,18 @@
 certifi's bundle, which requests would use, is never one of them.
 """
 
+import platform
 import ssl
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
-import truststore
-
 from agent.fetch.failure import Failed
+
+if sys.platform == "win32":
+    # truststore asks while it is imported. platform asks WMI for that: 0.4 s under Wine.
+    platform.system = lambda: "Windows"
+import truststore
 
 Trust = Callable[[], Sequence[ssl.SSLContext]]
 """Makes the contexts for one connection: a server is trusted if it is by one of them, tried in order."""

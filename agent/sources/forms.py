@@ -6,7 +6,6 @@ expected there. Values are never quoted: any of them may be a secret.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -152,6 +151,8 @@ class Checking:
             return
 
     def _unknown(self, form: Fields, key: str, place: Place) -> None:
+        import difflib  # noqa: PLC0415 - difflib, 1 ms and 0.1 MB
+
         close = difflib.get_close_matches(key[:60], form.forms, 1)
         meant = f"; is {close[0]} meant?" if close else ""
         message = f"there is no field {quoted_key(key)} here"
