@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import PureWindowsPath
 
 from agent import log_runner
-from agent.cli import joined_node, options, stages, streams
+from agent.cli import joined_node, options, streams
 from agent.cli.arguments import OUTPUT, VERBOSE, Request
 from agent.cli.asking import Asking
 from agent.cli.checking import errors_beforehand, hindrances, refuse_unfit
@@ -85,6 +85,8 @@ def _configured(request: Request, host: Host) -> int:
     require_document(request, asking)
     if request.has(options.IGNITION) and first_look(request, host)[1] is not None:
         _refuse_with_user_data(request)
+    from agent.cli import stages  # noqa: PLC0415 - what reads a NodeConfiguration, 30 ms under Wine
+
     configuration = stages.stage(request, host, asking)
     unfit = errors_beforehand(request, host, asking, configuration.specification)
     refuse_unfit(unfit, asking)
@@ -153,6 +155,8 @@ def _look(request: Request, host: Host, asking: Asking) -> int:
         found = hindrances(request, host, asking, specification)
         show_preview(request, host, specification, found, beside=asking.beside)
         return DONE
+    from agent.cli import stages  # noqa: PLC0415 - what reads a NodeConfiguration, 30 ms under Wine
+
     configuration = stages.stage(request, host, asking)
     before = stages.foreseen(host, configuration)
     if not is_said(request, asking):

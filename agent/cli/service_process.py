@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from service.work_queue import Signals
 
 _MOST_NEW_OBJECTS = 2_000
-"""New objects until garbage is collected, as Python has it. The limit of commands, which end soon, costs 3 MB."""
+"""New objects until garbage is collected, as Python has it. The limit of commands, which end, costs 3 MB."""
 
 
 def run(request: Request) -> int:
