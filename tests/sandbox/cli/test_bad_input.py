@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from agent.cli import main, options, wanted
+from agent.cli import ignition as of_ignition
+from agent.cli import main, options
 from agent.cli.arguments import Option
 from agent.cli.failure import BadInput
 from agent.cli.given import GivenFile, refuse_another_kind
@@ -220,7 +221,7 @@ def test_several_faults_are_a_line_each(machine: Machine) -> None:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wanted, "_PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(of_ignition, "_PATIENCE_SECONDS", 0.01)
 
 
 def pointer(url: str, *authorities: bytes, **source: Any) -> str:
@@ -246,7 +247,7 @@ def test_a_source_that_does_not_answer_is_not_waited_for_longer_than_asked(
     limit: str, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The nearest limit counts, whoever sets it."""
-    monkeypatch.setattr(wanted, "_PATIENCE_SECONDS", 120.0)
+    monkeypatch.setattr(of_ignition, "_PATIENCE_SECONDS", 120.0)
     short, long = ("1", 600) if limit == "command line" else ("600", 1)
     document = json.loads(pointer("http://{}/"))
     document["ignition"]["timeouts"] = {"httpTotal": long, "httpResponseHeaders": long}
